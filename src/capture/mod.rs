@@ -1,0 +1,32 @@
+//! Where packets come from: captures on disk, standard input, later an interface.
+//!
+//! A [`Source`] hands out [`Frame`]s, one at a time, borrowed from its own buffer: nothing is
+//! copied and nothing is allocated per packet.
+
+mod error;
+mod link_type;
+
+pub use error::{CaptureError, Damage};
+pub use link_type::LinkType;
+
+use crate::time::Timestamp;
+
+/// One captured frame, borrowed from its [`Source`] until the next one is asked for.
+#[derive(Debug, Clone, Copy)]
+pub struct Frame<'a> {
+    /// When it was captured.
+    pub time: Timestamp,
+    /// How its bytes begin.
+    pub link_type: LinkType,
+    /// Its length on the wire, at least `bytes.len()`.
+    pub wire_bytes: u32,
+    /// What was captured of it.
+    pub bytes: &'a [u8],
+}
+
+/// Hands out frames in the order in which they were captured.
+pub trait Source {
+    /// The next frame, or `None` at the end. An error ends the source; damage inside a file is
+    /// no error: the source remembers it and goes on with what is left.
+    fn next_frame(&mut self) -> Result<Option<Frame<'_>>, CaptureError>;
+}

@@ -1,0 +1,292 @@
+//! What a packet says and which flow it belongs to.
+
+use std::fmt;
+use std::net::IpAddr;
+
+use crate::hash::HashKey;
+use crate::time::Timestamp;
+
+/// The eight flag bits of a TCP header (the reserved bits and AE are left out).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct TcpFlags(pub u8);
+
+#[allow(missing_docs)] // named as RFC 9293 names them
+impl TcpFlags {
+    pub const FIN: TcpFlags = TcpFlags(0x01);
+    pub const SYN: TcpFlags = TcpFlags(0x02);
+    pub const RST: TcpFlags = TcpFlags(0x04);
+    pub const PSH: TcpFlags = TcpFlags(0x08);
+    pub const ACK: TcpFlags = TcpFlags(0x10);
+    pub const URG: TcpFlags = TcpFlags(0x20);
+    pub const ECE: TcpFlags = TcpFlags(0x40);
+    pub const CWR: TcpFlags = TcpFlags(0x80);
+    /// Every flag with its name, lowest bit first.
+    pub const NAMED: [(TcpFlags, &'static str); 8] = [
+        (Self::FIN, "FIN"),
+        (Self::SYN, "SYN"),
+        (Self::RST, "RST"),
+        (Self::PSH, "PSH"),
+        (Self::ACK, "ACK"),
+        (Self::URG, "URG"),
+        (Self::ECE, "ECE"),
+        (Self::CWR, "CWR"),
+    ];
+}
+
+impl TcpFlags {
+    /// Whether all of `flags` are set.
+    pub const fn has(self, flags: TcpFlags) -> bool {
+        self.0 & flags.0 == flags.0
+    }
+
+    /// Both sets together.
+    pub const fn with(self, flags: TcpFlags) -> TcpFlags {
+        TcpFlags(self.0 | flags.0)
+    }
+
+    /// Whether this opens a connection: SYN without ACK.
+    pub const fn is_opening(self) -> bool {
+        self.0 & (Self::SYN.0 | Self::ACK.0) == Self::SYN.0
+    }
+
+    /// The six flags of RFC 793, without ECE and CWR.
+    pub const fn low_six(self) -> TcpFlags {
+        TcpFlags(self.0 & 0x3f)
+    }
+}
+
+/// `SYN+ACK`; `none` when no flag is set.
+impl fmt::Display for TcpFlags {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut separator = "";
+        for (flag, name) in Self::NAMED {
+            if self.has(flag) {
+                write!(f, "{separator}{name}")?;
+                separator = "+";
+            }
+        }
+        if separator.is_empty() { f.write_str("none") } else { Ok(()) }
+    }
+}
+
+/// One TCP segment, as much of it as a flow monitor needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Packet {
+    /// When it was captured.
+    pub time: Timestamp,
+    /// Source address of the IP header that carries the TCP header.
+    pub src: IpAddr,
+    /// Destination address of the same header (never of a routing header).
+    pub dst: IpAddr,
+    /// TCP source port.
+    pub src_port: u16,
+    /// TCP destination port.
+    pub dst_port: u16,
+    /// TCP flags.
+    pub flags: TcpFlags,
+    /// VLAN ids, outermost first; 0 = no tag (802.1Q gives id 0 that meaning too).
+    pub vlan: [u16; 2],
+    /// TCP payload bytes by the IP header's word: truncated captures tell it too.
+    pub payload_bytes: u32,
+    /// Length of the whole frame on the wire.
+    pub wire_bytes: u32,
+}
+
+/// What makes packets one flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FlowKeyKind {
+    /// Directed (source address, destination address): the papers' flow id.
+    Pair,
+    /// Directed 5-tuple.
+    FiveTuple,
+    /// Both directions of a 5-tuple.
+    Connection,
+}
+
+/// Which way a packet goes along its flow key. Directed keys know only `Forward`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// From the key's `src` to its `dst`.
+    Forward,
+    /// From the key's `dst` to its `src`.
+    Backward,
+}
+
+/// The full identity of a flow. Parts that the kind of key leaves out are 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[allow(missing_docs)] // as in [`Packet`]
+pub struct FlowKey {
+    pub src: IpAddr,
+    pub dst: IpAddr,
+    pub src_port: u16,
+    pub dst_port: u16,
+    pub vlan: [u16; 2],
+}
+
+/// A keyed 128-bit digest of a [`FlowKey`], computed once per packet. What stores need is taken
+/// from disjoint bits, so that flows of one shard, or with one fingerprint, are spread like all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FlowId(pub u128);
+
+impl FlowId {
+    /// How many shards there are, whatever the number of workers.
+    pub const SHARDS: usize = 16;
+
+    /// Bits for the positions of cells or buckets.
+    pub const fn position_bits(self) -> u64 {
+        self.0 as u64
+    }
+
+    /// 28 bits for salts.
+    pub const fn salt(self) -> u32 {
+        (self.0 >> 64) as u32 & 0x0fff_ffff
+    }
+
+    /// 32 bits for a fingerprint.
+    pub const fn fingerprint(self) -> u32 {
+        (self.0 >> 92) as u32
+    }
+
+    /// Which shard the flow lives in.
+    pub const fn shard(self) -> usize {
+        (self.0 >> 124) as usize
+    }
+}
+
+/// Tells which flow a packet belongs to, by one kind of key.
+#[derive(Debug, Clone, Copy)]
+pub struct Keyer {
+    /// What makes packets one flow.
+    pub kind: FlowKeyKind,
+    /// Whether equal addresses in different VLANs are different flows.
+    pub vlan_in_key: bool,
+    /// The secret of the digests.
+    pub hash_key: HashKey,
+}
+
+impl Keyer {
+    /// The packet's flow and its direction in it.
+    #[inline]
+    pub fn key(&self, packet: &Packet) -> (FlowKey, Direction) {
+        let vlan = if self.vlan_in_key { packet.vlan } else { [0; 2] };
+        let (src_port, dst_port) = match self.kind {
+            FlowKeyKind::Pair => (0, 0),
+            _ => (packet.src_port, packet.dst_port),
+        };
+        let key = FlowKey { src: packet.src, dst: packet.dst, src_port, dst_port, vlan };
+        let turned = self.kind == FlowKeyKind::Connection
+            && (key.src, key.src_port) > (key.dst, key.dst_port);
+        if turned { (key.reversed(), Direction::Backward) } else { (key, Direction::Forward) }
+    }
+
+    /// The digest of a flow key. IPv4 pairs, the common case, are one word.
+    #[inline]
+    pub fn id(&self, key: &FlowKey) -> FlowId {
+        let rest = u64::from(key.src_port) << 48
+            | u64::from(key.dst_port) << 32
+            | u64::from(key.vlan[0]) << 16
+            | u64::from(key.vlan[1]);
+        let addresses_only = self.kind == FlowKeyKind::Pair && !self.vlan_in_key;
+        FlowId(match (key.src, key.dst) {
+            (IpAddr::V4(src), IpAddr::V4(dst)) => {
+                let pair = u64::from(src.to_bits()) << 32 | u64::from(dst.to_bits());
+                match addresses_only {
+                    true => self.hash_key.digest([pair]),
+                    false => self.hash_key.digest([pair, rest]),
+                }
+            }
+            (src, dst) => {
+                let (src, dst) = (bits_128(src), bits_128(dst));
+                let words = [(src >> 64) as u64, src as u64, (dst >> 64) as u64, dst as u64, rest];
+                self.hash_key.digest(words)
+            }
+        })
+    }
+}
+
+impl FlowKey {
+    /// The same flow seen from the other end.
+    pub const fn reversed(self) -> FlowKey {
+        FlowKey {
+            src: self.dst,
+            dst: self.src,
+            src_port: self.dst_port,
+            dst_port: self.src_port,
+            vlan: self.vlan,
+        }
+    }
+}
+
+fn bits_128(address: IpAddr) -> u128 {
+    match address {
+        IpAddr::V4(v4) => u128::from(v4.to_bits()),
+        IpAddr::V6(v6) => v6.to_bits(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_read_as_people_write_them() {
+        assert_eq!(TcpFlags::SYN.with(TcpFlags::ACK).to_string(), "SYN+ACK");
+        assert_eq!(TcpFlags::default().to_string(), "none");
+        assert!(TcpFlags(0xc2).is_opening(), "an ECN-setup SYN opens");
+        assert!(!TcpFlags(0x12).is_opening());
+    }
+
+    fn packet(src: &str, src_port: u16, dst: &str, dst_port: u16) -> Packet {
+        Packet {
+            time: Timestamp::default(),
+            src: src.parse().unwrap(),
+            dst: dst.parse().unwrap(),
+            src_port,
+            dst_port,
+            flags: TcpFlags::SYN,
+            vlan: [7, 0],
+            payload_bytes: 0,
+            wire_bytes: 60,
+        }
+    }
+
+    fn keyer(kind: FlowKeyKind) -> Keyer {
+        Keyer { kind, vlan_in_key: false, hash_key: HashKey::from_seed(1) }
+    }
+
+    #[test]
+    fn a_connection_is_one_flow_from_both_ends() {
+        for (a, b) in [("10.0.0.1", "10.0.0.2"), ("2001:db8::1", "2001:db8::2")] {
+            let (there, back) = (packet(a, 5000, b, 80), packet(b, 80, a, 5000));
+            let connection = keyer(FlowKeyKind::Connection);
+            let (key, direction) = connection.key(&there);
+            assert_eq!((key, Direction::Forward), (key, direction));
+            assert_eq!(connection.key(&back), (key, Direction::Backward));
+
+            let pair = keyer(FlowKeyKind::Pair);
+            let (there, back) = (pair.key(&there).0, pair.key(&back).0);
+            assert_eq!(there, back.reversed());
+            assert_ne!(pair.id(&there), pair.id(&back));
+        }
+    }
+
+    #[test]
+    fn vlan_tags_split_flows_only_on_wish() {
+        let tagged = packet("10.0.0.1", 1, "10.0.0.2", 2);
+        let untagged = Packet { vlan: [0; 2], ..tagged };
+        let mut pair = keyer(FlowKeyKind::Pair);
+        assert_eq!(pair.key(&tagged), pair.key(&untagged));
+        pair.vlan_in_key = true;
+        assert_ne!(pair.id(&pair.key(&tagged).0), pair.id(&pair.key(&untagged).0));
+    }
+
+    #[test]
+    fn the_parts_of_an_id_are_disjoint_and_cover_it() {
+        let id = FlowId(u128::from_str_radix("123456789abcdef0fedcba9876543210", 16).unwrap());
+        let whole = (id.shard() as u128) << 124
+            | u128::from(id.fingerprint()) << 92 & ((1 << 124) - 1)
+            | u128::from(id.salt()) << 64
+            | u128::from(id.position_bits());
+        assert_eq!(whole, id.0);
+    }
+}

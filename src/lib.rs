@@ -1,0 +1,27 @@
+//! # acsm: TCP flow state in small, fixed memory
+//!
+//! ```text
+//! Source → parse → dispatch → [ worker: lookup → step → update → age ] × n → Sink → Report
+//! ```
+//!
+//! Nothing flows back but the pressure of bounded queues. A folder is a stage; a file is one
+//! structure, under the name the papers give it.
+//!
+//! | layer | where | what |
+//! |---|---|---|
+//! | A vocabulary | [`time`] | nanoseconds, from packets |
+//! | | [`flow`] | `TcpFlags`, `Packet` |
+//! | | [`state`] | `State`, `Lookup` |
+//! | | [`hash`], [`random`] | keyed digests; seeded randomness |
+//! | C pipeline | [`capture`] | `Source`, `Frame`; file readers; parsing to TCP |
+//! | F commands | [`cmd`] | one file a verb |
+//!
+//! Imports go upward only: A ← B ← C ← D ← E ← F; `tests/tidy.rs` holds us to it.
+
+pub mod capture;
+pub mod cmd;
+pub mod flow;
+pub mod hash;
+pub mod random;
+pub mod state;
+pub mod time;
