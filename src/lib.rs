@@ -13,6 +13,7 @@
 //! | | [`flow`] | `TcpFlags`, `Packet` |
 //! | | [`state`] | `State`, `Lookup` |
 //! | | [`hash`], [`random`] | keyed digests; seeded randomness |
+//! | B pure core | [`machine`] | what a packet means for its flow; rules |
 //! | C pipeline | [`capture`] | `Source`, `Frame`; file readers; parsing to TCP |
 //! | F commands | [`cmd`] | one file a verb |
 //!
@@ -22,6 +23,7 @@ pub mod capture;
 pub mod cmd;
 pub mod flow;
 pub mod hash;
+pub mod machine;
 pub mod random;
 pub mod state;
 pub mod time;
