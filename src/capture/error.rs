@@ -27,6 +27,17 @@ pub enum CaptureError {
         /// What its first bytes suggest.
         looks_like: String,
     },
+    /// The file is compressed and cannot be decompressed.
+    #[error("cannot decompress {path}", path = path.display())]
+    Undecodable {
+        /// Which file.
+        path: PathBuf,
+        /// What the decoder said.
+        source: io::Error,
+    },
+    /// Two inputs are standard input.
+    #[error("standard input (-) can be read only once")]
+    StandardInputTwice,
     /// A directory without captures.
     #[error("{path} holds no capture (pcap or pcapng, plain or compressed)", path = path.display())]
     EmptyDirectory {

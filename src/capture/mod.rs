@@ -4,9 +4,11 @@
 //! copied and nothing is allocated per packet.
 
 mod error;
+pub mod file;
 mod link_type;
 
 pub use error::{CaptureError, Damage};
+pub use file::{FileSource, TimeWindow};
 pub use link_type::LinkType;
 
 use crate::time::Timestamp;

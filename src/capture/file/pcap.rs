@@ -1,0 +1,137 @@
+//! The classic format: a 24-byte file header, then records.
+//!
+//! ```text
+//! file:    magic | major u16 | minor u16 | zone | accuracy | snaplen | link type   (u32 each)
+//! record:  seconds | fraction | captured | on the wire  [| 8 bytes, modified]  | the bytes
+//! ```
+//!
+//! The magic tells the byte order, the unit of `fraction` and the layout. Read as well: Alexey
+//! Kuznetzov's modified layout, and versions before 2.4, which wrote the two lengths in turned
+//! order. The version is not checked otherwise: what follows a known magic has one shape.
+
+use super::block_buffer::BlockBuffer;
+use super::byte_order::ByteOrder;
+use super::record::{Flaw, MAX_CAPTURED_BYTES, Record};
+use crate::capture::LinkType;
+use crate::time::{NANOS_PER_SEC, Timestamp};
+
+const FILE_HEADER_BYTES: usize = 24;
+const RECORD_HEADER_BYTES: usize = 16;
+const MODIFIED_RECORD_HEADER_BYTES: usize = 24;
+
+/// What the magic number says about the rest of the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Layout {
+    order: ByteOrder,
+    nanos_per_fraction: u64,
+    record_header_bytes: usize,
+}
+
+impl Layout {
+    /// The layout that the first four bytes of a file name, if they are a pcap magic number.
+    pub fn of(magic: [u8; 4]) -> Option<Layout> {
+        [ByteOrder::Little, ByteOrder::Big].into_iter().find_map(|order| {
+            let (nanos_per_fraction, record_header_bytes) = match order.u32(magic) {
+                0xa1b2_c3d4 => (1000, RECORD_HEADER_BYTES),
+                0xa1b2_3c4d => (1, RECORD_HEADER_BYTES),
+                0xa1b2_cd34 => (1000, MODIFIED_RECORD_HEADER_BYTES),
+                _ => return None,
+            };
+            Some(Layout { order, nanos_per_fraction, record_header_bytes })
+        })
+    }
+}
+
+/// Finds the records of a pcap stream.
+pub(super) struct PcapReader {
+    buffer: BlockBuffer,
+    layout: Layout,
+    /// `None` if the stream ended inside the file header.
+    link_type: Option<LinkType>,
+    lengths_may_be_turned: bool,
+    flaw: Option<Flaw>,
+}
+
+impl PcapReader {
+    /// Reads the file header of a stream that begins with `layout`'s magic.
+    pub fn new(mut buffer: BlockBuffer, layout: Layout) -> Self {
+        let (mut link_type, mut lengths_may_be_turned, mut flaw) = (None, false, None);
+        if buffer.has(FILE_HEADER_BYTES) {
+            // the bits above the low 16 tell of a frame check sequence
+            link_type =
+                layout.order.u32_at(buffer.unread(), 20).map(|field| LinkType(field as u16));
+            lengths_may_be_turned =
+                layout.order.u16_at(buffer.unread(), 6).is_some_and(|minor| minor < 4);
+            buffer.skip(FILE_HEADER_BYTES as u64);
+        } else {
+            flaw = Flaw::of_ended_stream(&buffer, "the file header");
+        }
+        PcapReader { buffer, layout, link_type, lengths_may_be_turned, flaw }
+    }
+
+    /// The next record, or `None` at the end or at a flaw.
+    #[inline]
+    pub fn advance(&mut self) -> Option<Record> {
+        let link_type = self.link_type?;
+        let header_bytes = self.layout.record_header_bytes;
+        if !self.buffer.has(header_bytes) {
+            return self.end();
+        }
+        let order = self.layout.order;
+        let header: &[u8; 16] = self.buffer.unread().first_chunk()?;
+        let &[seconds, fraction, first_length, second_length] = header.as_chunks().0 else {
+            return None;
+        };
+        let (first_length, second_length) = (order.u32(first_length), order.u32(second_length));
+        let captured = match self.lengths_may_be_turned {
+            true => first_length.min(second_length),
+            false => first_length,
+        };
+        let nanos = u64::from(order.u32(seconds)) * NANOS_PER_SEC
+            + u64::from(order.u32(fraction)) * self.layout.nanos_per_fraction;
+        if captured > MAX_CAPTURED_BYTES {
+            return self.oversized(captured);
+        }
+        let captured = captured as usize;
+        if !self.buffer.has(header_bytes + captured) {
+            return self.end();
+        }
+        Some(Record {
+            time: Timestamp::from_nanos(nanos),
+            link_type,
+            wire_bytes: first_length.max(second_length),
+            bytes: self.buffer.hand_out(header_bytes, captured, header_bytes + captured),
+        })
+    }
+
+    /// The bytes of the record that [`advance`](Self::advance) gave last.
+    #[inline]
+    pub fn bytes(&self, record: &Record) -> &[u8] {
+        self.buffer.window(record.bytes.clone())
+    }
+
+    /// What ended the records, if it was not the end of the file.
+    pub fn flaw(&self) -> Option<&Flaw> {
+        self.flaw.as_ref()
+    }
+
+    /// The link type that the file header declares.
+    pub fn link_type(&self) -> Option<LinkType> {
+        self.link_type
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn end(&mut self) -> Option<Record> {
+        self.flaw = Flaw::of_ended_stream(&self.buffer, "a packet");
+        None
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn oversized(&mut self, captured: u32) -> Option<Record> {
+        let what = format!("packet record claims {captured} bytes");
+        self.flaw = Some(Flaw { offset: self.buffer.offset(), what });
+        None
+    }
+}
