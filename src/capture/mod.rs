@@ -5,6 +5,7 @@
 
 mod error;
 mod link_type;
+pub mod parse;
 
 pub use error::{CaptureError, Damage};
 pub use link_type::LinkType;
