@@ -101,13 +101,11 @@ pub(super) fn is_opened(ethertype: u16) -> bool {
         && !matches!(next(ethertype, Rest::EMPTY, &mut VlanTags::default()), Err(Skip::NotIp))
 }
 
-/// A PPPoE session header (RFC 2516): version and type 1, code 0.
+/// A PPPoE session header (RFC 2516). The EtherType says enough: version, type and code are not
+/// looked at, nor does anybody else.
 pub(super) fn pppoe(mut rest: Rest<'_>) -> Result<Layer<'_>, Skip> {
-    let [version_type, code, _, _, length0, length1] =
+    let [_version_type, _code, _, _, length0, length1] =
         rest.take::<6>().ok_or(Skip::TruncatedLink)?;
-    if version_type != 0x11 || code != 0 {
-        return Err(Skip::NotIp);
-    }
     rest.shorten_to(u16::from_be_bytes([length0, length1]).into());
     Ok(Layer::Ppp(rest))
 }

@@ -16,6 +16,9 @@ const SHIM6: u8 = 140;
 /// The option in a hop-by-hop header that holds the true length of a jumbogram (RFC 2675).
 const JUMBO_PAYLOAD: [u8; 2] = [0xc2, 4];
 
+/// The largest length that the fixed header can tell.
+const MAX_PAYLOAD_BYTES: usize = 0xffff;
+
 /// What an IPv6 packet carries, extension headers skipped. The addresses are those of the fixed
 /// header, whatever a routing header says.
 pub(super) fn next(mut rest: Rest<'_>) -> Result<Transport<'_>, Skip> {
@@ -66,8 +69,9 @@ pub(super) fn skip_authentication(mut protocol: u8, rest: &mut Rest<'_>) -> Resu
     Ok(protocol)
 }
 
-/// A payload length of 0 means a jumbogram, whose length is an option of the hop-by-hop header,
-/// or a segment captured before the network card cut it: then the frame's length has to do.
+/// A payload length of 0 is true, but for jumbograms, whose length is an option of the hop-by-hop
+/// header, and for segments of more than 64 KiB captured before the network card cut them: those
+/// the frame's length gives away.
 fn take_jumbo_length(protocol: u8, rest: &mut Rest<'_>) {
     let option = rest.chunk_at::<6>(2).filter(|_| protocol == HOP_BY_HOP);
     if let Some([kind, length, b0, b1, b2, b3]) = option
@@ -75,5 +79,7 @@ fn take_jumbo_length(protocol: u8, rest: &mut Rest<'_>) {
         && let Ok(wire_bytes) = usize::try_from(u32::from_be_bytes([b0, b1, b2, b3]))
     {
         rest.set_wire_bytes(wire_bytes);
+    } else if rest.wire_bytes() <= MAX_PAYLOAD_BYTES {
+        rest.set_wire_bytes(0);
     }
 }
