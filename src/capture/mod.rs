@@ -6,6 +6,7 @@
 mod error;
 pub mod file;
 mod link_type;
+pub mod parse;
 
 pub use error::{CaptureError, Damage};
 pub use file::{FileSource, TimeWindow};
