@@ -153,7 +153,7 @@ fn blanking_leaves_code_alone() {
         ("a // b {\nc", "a       \nc"),
         ("a /* { /* } */ */ b", "a                 b"),
         (r#"f("{ \" }", '{', b'\'')"#, r#"f(        ,    , b    )"#),
-        ("r#\"\" {\"# + r#type", "          + r#type"),
+        ("r#\"\" {\"# + r#type", "         + r#type"),
         ("fn f<'a>(x: &'a str) -> &'static str {", "fn f<'a>(x: &'a str) -> &'static str {"),
         ("\"two\nlines\" }", "    \n       }"),
     ] {
