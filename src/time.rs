@@ -152,8 +152,12 @@ fn split_offset(clock: &str) -> Option<(&str, i64)> {
     };
     let (clock, offset) = clock.split_at(sign_at);
     let (hours, minutes) = offset[1..].split_once(':')?;
-    let secs = (digits(hours)? * 3600 + digits(minutes)? * 60) as i64;
-    (secs < 86_400).then_some((clock, if offset.starts_with('-') { -secs } else { secs }))
+    let (hours, minutes) = (digits(hours)?, digits(minutes)?);
+    if hours > 23 || minutes > 59 {
+        return None;
+    }
+    let secs = (hours * 3600 + minutes * 60) as i64;
+    Some((clock, if offset.starts_with('-') { -secs } else { secs }))
 }
 
 fn digits(text: &str) -> Option<u64> {
@@ -238,6 +242,7 @@ mod tests {
             ".5",
             "99999999999999999999",
             "2024-01-01T00:00:00+99:00",
+            "2024-01-01T00:00:00+9999999999999999999:00",
             "1969-12-31",
         ] {
             let error = text.parse::<Timestamp>().unwrap_err();

@@ -1,0 +1,73 @@
+# shellcheck shell=bash
+# Shared by the scripts of this folder: saying what is done, and installing what is missing.
+# Meant to be sourced; the sourcing script sets -euo pipefail.
+
+# Talk goes to stderr: stdout belongs to the command that a script runs.
+say() { printf '==> %s\n' "$*" >&2; }
+
+fail() {
+    printf 'error: %s\n' "$*" >&2
+    exit 1
+}
+
+missing_packages=()
+
+# need PACKAGE CHECK…: notes the Debian package as missing unless the command CHECK succeeds.
+# Asking for the thing itself, not for the package, also serves other systems and other origins.
+need() {
+    local package=$1
+    shift
+    "$@" >/dev/null 2>&1 || missing_packages+=("$package")
+}
+
+# Installs what `need` found missing, in one go; says so; asks nothing.
+install_missing() {
+    if ((${#missing_packages[@]} == 0)); then return 0; fi
+    local packages=("${missing_packages[@]}") as_root=()
+    missing_packages=()
+    local by_hand="apt-get update && apt-get install -y ${packages[*]}"
+
+    command -v apt-get >/dev/null ||
+        fail "missing: ${packages[*]} (Debian's names). There is no apt-get here: install them with your system's package manager"
+    if ((EUID != 0)); then
+        # -n: never ask for a password.
+        sudo -n true 2>/dev/null ||
+            fail "missing: ${packages[*]}. Installing takes root. Run: sudo sh -c '$by_hand'"
+        as_root=(sudo -n)
+    fi
+
+    say "installing with apt-get: ${packages[*]}"
+    # The package lists of a fresh machine are empty, and those of an old one name files that are
+    # gone: fetch them only then.
+    apt_install "${packages[@]}" || {
+        say "fetching the package lists first (apt-get update)"
+        ${as_root[@]+"${as_root[@]}"} apt-get -qq update >&2
+        apt_install "${packages[@]}" ||
+            fail "could not install ${packages[*]}. See apt-get's words above, then run: $by_hand"
+    }
+}
+
+# Uses its caller's `as_root`.
+apt_install() {
+    ${as_root[@]+"${as_root[@]}"} env DEBIAN_FRONTEND=noninteractive \
+        apt-get -qq install -y --no-install-recommends "$@" >&2
+}
+
+# What each package is needed for, as a check of the thing itself.
+links_with() { printf 'int main(void) { return 0; }\n' | cc -x c - "$@" -o /dev/null; }
+compiles_cxx() { printf '#include <vector>\n' | c++ -x c++ -fsyntax-only -; }
+
+need_rust() {
+    command -v cargo >/dev/null || PATH="$HOME/.cargo/bin:$PATH"
+    command -v cargo >/dev/null ||
+        fail "missing: a Rust toolchain (cargo), 1.88 or newer. See https://rustup.rs"
+}
+
+need_to_build() {
+    need_rust
+    # build-essential first: without a C linker the check for libpcap says nothing.
+    need build-essential links_with
+    install_missing
+    need libpcap-dev links_with -lpcap
+    install_missing
+}
