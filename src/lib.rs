@@ -15,6 +15,7 @@
 //! | | [`hash`], [`random`] | keyed digests; seeded randomness |
 //! | B pure core | [`machine`] | what a packet means for its flow; rules |
 //! | C pipeline | [`capture`] | `Source`, `Frame`; file readers; parsing to TCP |
+//! | D outputs | [`report`] | what people and programs get to see |
 //! | F commands | [`cmd`] | one file a verb |
 //!
 //! Imports go upward only: A ← B ← C ← D ← E ← F; `tests/tidy.rs` holds us to it.
@@ -25,5 +26,6 @@ pub mod flow;
 pub mod hash;
 pub mod machine;
 pub mod random;
+pub mod report;
 pub mod state;
 pub mod time;

@@ -7,10 +7,12 @@ mod error;
 pub mod file;
 mod link_type;
 pub mod parse;
+mod tally;
 
 pub use error::{CaptureError, Damage};
 pub use file::{FileSource, TimeWindow};
 pub use link_type::LinkType;
+pub use tally::FrameTally;
 
 use crate::time::Timestamp;
 

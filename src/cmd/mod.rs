@@ -1,21 +1,41 @@
 //! The command line: one file a verb, each with its arguments and a `run`.
 
+mod input;
+mod inspect;
+mod output;
+pub(crate) mod progress;
+
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// Watch TCP flow state in small, fixed memory.
+const ABOUT: &str = "\
+Watch TCP flow state in small, fixed memory.
+
+acsm turns TCP packets into flows and says what is going on in them. It reads pcap and
+pcapng captures, plain or compressed, damaged or cut short.";
+
+const EXAMPLES: &str = "\
+Start here:
+  acsm inspect traffic.pcap          what is in a capture
+  acsm inspect --help                more about a command";
+
+/// Watch TCP flow state in small, fixed memory
 #[derive(Debug, Parser)]
-#[command(version, arg_required_else_help = true)]
+#[command(version, long_about = ABOUT, after_help = EXAMPLES, arg_required_else_help = true)]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {}
+enum Command {
+    Inspect(inspect::InspectArgs),
+}
 
 /// Runs the command that `cli` names.
-pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
-    match cli.command {}
+pub fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
+    match &cli.command {
+        Command::Inspect(args) => inspect::run(args),
+    }
 }

@@ -1,0 +1,37 @@
+//! What is counted about the frames of a run, whatever is done with them.
+
+use super::parse::{Skip, SkipCounts};
+use crate::flow::Packet;
+use crate::time::Timestamp;
+
+/// Counts of frames: every one is a TCP packet or has a reason why not.
+#[derive(Debug, Clone, Default)]
+pub struct FrameTally {
+    /// Frames of any kind.
+    pub packets: u64,
+    /// Frames with a TCP header that counts.
+    pub tcp_packets: u64,
+    /// Bytes on the wire of those.
+    pub tcp_bytes: u64,
+    /// Frames without one, by reason.
+    pub skipped: SkipCounts,
+    /// The earliest and the latest time of any frame.
+    pub span: Option<(Timestamp, Timestamp)>,
+}
+
+impl FrameTally {
+    /// Counts one frame and what the parser made of it.
+    #[inline]
+    pub fn add(&mut self, time: Timestamp, parsed: &Result<Packet, Skip>) {
+        self.packets += 1;
+        let (first, last) = self.span.unwrap_or((time, time));
+        self.span = Some((first.min(time), last.max(time)));
+        match parsed {
+            Ok(packet) => {
+                self.tcp_packets += 1;
+                self.tcp_bytes += u64::from(packet.wire_bytes);
+            }
+            Err(skip) => self.skipped.add(*skip),
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! The options that say what to read, shared by every command that reads captures.
+
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use clap::Args;
+
+use crate::capture::parse::{ParseOptions, Parser};
+use crate::capture::{FileSource, TimeWindow};
+use crate::time::Timestamp;
+
+/// Which packets to look at.
+#[derive(Debug, Args)]
+pub struct InputArgs {
+    /// Captures (pcap, pcapng; plain, gzip, zstd, xz, lz4), directories of them, or - for stdin
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+
+    /// Only packets from this time on (RFC 3339, or seconds since 1970)
+    #[arg(long, value_name = "TIME")]
+    pub from: Option<Timestamp>,
+
+    /// Only packets before this time
+    #[arg(long, value_name = "TIME")]
+    pub to: Option<Timestamp>,
+
+    /// Leave tunnels closed: count TCP only where the outermost IP header carries it
+    #[arg(long)]
+    pub no_tunnels: bool,
+}
+
+impl InputArgs {
+    /// Opens the inputs.
+    pub fn open(&self) -> anyhow::Result<FileSource> {
+        let window = TimeWindow { from: self.from, to: self.to };
+        if let (Some(from), Some(to)) = (self.from, self.to)
+            && from >= to
+        {
+            anyhow::bail!("--from {from} is not before --to {to}: no packet can lie between them");
+        }
+        FileSource::open(&self.files, window).context("cannot start reading")
+    }
+
+    /// The parser that these options ask for.
+    pub fn parser(&self) -> Parser {
+        Parser::new(ParseOptions { no_tunnels: self.no_tunnels })
+    }
+}

@@ -1,0 +1,62 @@
+//! `acsm inspect`: exact facts about a trace.
+
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use clap::Args;
+
+use super::input::InputArgs;
+use super::output;
+use super::progress::Progress;
+use crate::capture::Source as _;
+use crate::report::inspect::{Facts, Summary, page};
+
+const EXAMPLES: &str = "\
+Examples:
+  acsm inspect traffic.pcap                    what is in a capture
+  acsm inspect --json day/*.pcapng.gz | jq .flows
+  ssh tap tcpdump -w - tcp | acsm inspect -    from a pipe
+  acsm inspect --from 2024-01-01T12:00:00Z --to 2024-01-01T13:00:00Z big.pcap
+
+Counts are exact; memory follows the number of flows. A damaged capture is read up to
+the damage, which is named. Exit codes: 0 done, 1 failed, 2 wrong usage.";
+
+/// Say exactly what is in a trace: packets, flows, flags, what was skipped and why
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct InspectArgs {
+    #[command(flatten)]
+    input: InputArgs,
+
+    /// Print one JSON document instead of a page
+    #[arg(long)]
+    json: bool,
+
+    /// No progress bar, no warnings
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// Reads everything, then says what it was.
+pub fn run(args: &InspectArgs) -> anyhow::Result<ExitCode> {
+    let mut source = args.input.open()?;
+    let parser = args.input.parser();
+    let mut progress = Progress::new(source.progress(), args.quiet);
+    let mut facts = Facts::default();
+    while let Some(frame) = source.next_frame()? {
+        facts.add(frame.time, &parser.parse(&frame));
+        progress.tick(facts.frames.packets);
+    }
+    progress.finish();
+    if !args.quiet {
+        output::warn_of_damage(source.damages());
+    }
+    let summary = Summary::new(&facts, &source.link_types(), source.damages());
+    output::to_stdout(|out| match args.json {
+        true => {
+            serde_json::to_writer_pretty(&mut *out, &summary)?;
+            writeln!(out)
+        }
+        false => page::write(out, &facts, &summary),
+    })
+}

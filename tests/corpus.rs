@@ -1,0 +1,114 @@
+//! `acsm inspect` against what tshark counted in real captures.
+//!
+//! The captures lie beside the repository, never in it; where they are missing, the tests say so
+//! loudly and pass.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+/// Which column of `truth.tsv` each figure of `inspect --json` must equal.
+const COLUMNS: [(&str, &str); 10] = [
+    ("flows", "pairs"),
+    ("flows_fin", "pairs_fin"),
+    ("flows_rst", "pairs_rst"),
+    ("flows_syn", "pairs_syn"),
+    ("flows_syn_only", "pairs_synonly"),
+    ("flows_syn_fin", "pairs_synfin"),
+    ("flows_null", "pairs_null"),
+    ("flows_xmas", "pairs_xmas"),
+    ("five_tuples", "fivetuples"),
+    ("ipv6_tcp_packets", "tcp_pkts_ipv6"),
+];
+
+/// Files whose bytes allow more than one reading, each with the reason.
+const AMBIGUOUS: [(&str, &str); 3] = [
+    ("suricata-verify__fuzz.pcap", "one frame of fuzz: 0 or 1 TCP"),
+    ("nDPI__fuzz-2006-09-29-28586.pcap", "frame 111 is fuzz"),
+    ("nDPI__BGP_Cisco_hdlc_slarp.pcap", "labelled PPP, framed as HDLC"),
+];
+
+fn corpus() -> Option<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus");
+    if folder.join("truth.tsv").is_file() {
+        return Some(folder);
+    }
+    eprintln!("SKIPPED: no corpus beside the repository; nothing was compared with tshark");
+    None
+}
+
+type Row = HashMap<String, String>;
+
+fn truth(corpus: &Path) -> Vec<Row> {
+    let text = std::fs::read_to_string(corpus.join("truth.tsv")).unwrap();
+    let mut lines = text.lines();
+    let names: Vec<&str> = lines.next().unwrap().split('\t').collect();
+    lines
+        .map(|line| {
+            names.iter().map(|n| n.to_string()).zip(line.split('\t').map(str::to_owned)).collect()
+        })
+        .collect()
+}
+
+fn inspect(arguments: &[&str], file: &Path) -> Value {
+    let output = Command::new(env!("CARGO_BIN_EXE_acsm"))
+        .args(["inspect", "--json"])
+        .args(arguments)
+        .arg(file)
+        .output()
+        .unwrap();
+    let talk = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{}: {talk}", file.display());
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// What differs between tshark's counts and ours, one line each.
+fn differences(row: &Row, ours: &Value, prefix: &str) -> Vec<String> {
+    let column = |name: &str| row[&format!("{prefix}{name}")].parse::<u64>().unwrap();
+    let mut found = Vec::new();
+    let mut compare = |name: &str, theirs: u64| {
+        if ours[name].as_u64() != Some(theirs) {
+            found.push(format!(
+                "{} {prefix}{name}: tshark {theirs}, acsm {}",
+                row["file"], ours[name]
+            ));
+        }
+    };
+    compare("packets", row["frames"].parse().unwrap());
+    compare("tcp_packets", column("tcp_pkts").saturating_sub(column("tcp_noflags")));
+    for (name, theirs) in COLUMNS {
+        compare(name, column(theirs));
+    }
+    found
+}
+
+#[test]
+fn every_capture_gives_tsharks_counts_in_both_views() {
+    let Some(corpus) = corpus() else { return };
+    let rows = truth(&corpus);
+    assert!(rows.len() >= 60, "the corpus holds {} captures", rows.len());
+    let mut wrong = Vec::new();
+    for row in &rows {
+        let path = corpus.join(&row["file"]);
+        for (arguments, prefix) in [(&[][..], ""), (&["--no-tunnels"][..], "outer_")] {
+            let ours = inspect(arguments, &path);
+            let skipped: u64 =
+                ours["skipped"].as_object().unwrap().values().map(|n| n.as_u64().unwrap()).sum();
+            assert_eq!(
+                ours["packets"].as_u64().unwrap(),
+                ours["tcp_packets"].as_u64().unwrap() + skipped,
+                "{}: every packet is TCP or skipped for a reason",
+                row["file"]
+            );
+            wrong.extend(differences(row, &ours, prefix));
+        }
+    }
+    let (ambiguous, real): (Vec<_>, Vec<_>) =
+        wrong.iter().partition(|line| AMBIGUOUS.iter().any(|(file, _)| line.starts_with(file)));
+    for line in &ambiguous {
+        eprintln!("ambiguous: {line}");
+    }
+    assert!(real.is_empty(), "{real:#?}");
+}
