@@ -13,8 +13,10 @@
 //! | | [`flow`] | `TcpFlags`, `Packet` |
 //! | | [`state`] | `State`, `Lookup` |
 //! | | [`hash`], [`random`] | keyed digests; seeded randomness |
+//! | | [`units`] | numbers as people write them |
 //! | B pure core | [`machine`] | what a packet means for its flow; rules |
 //! | C pipeline | [`capture`] | `Source`, `Frame`; file readers; parsing to TCP |
+//! | E tools | [`trace`] | a seeded generator of labelled traces |
 //! | F commands | [`cmd`] | one file a verb |
 //!
 //! Imports go upward only: A ← B ← C ← D ← E ← F; `tests/tidy.rs` holds us to it.
@@ -27,3 +29,5 @@ pub mod machine;
 pub mod random;
 pub mod state;
 pub mod time;
+pub mod trace;
+pub mod units;
