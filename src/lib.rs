@@ -13,9 +13,11 @@
 //! | | [`flow`] | `TcpFlags`, `Packet` |
 //! | | [`state`] | `State`, `Lookup` |
 //! | | [`hash`], [`random`] | keyed digests; seeded randomness |
+//! | | [`units`] | numbers as people write them |
 //! | B pure core | [`machine`] | what a packet means for its flow; rules |
 //! | C pipeline | [`capture`] | `Source`, `Frame`; file readers; parsing to TCP |
 //! | D outputs | [`report`] | what people and programs get to see |
+//! | E tools | [`trace`] | a seeded generator of labelled traces |
 //! | F commands | [`cmd`] | one file a verb |
 //!
 //! Imports go upward only: A ← B ← C ← D ← E ← F; `tests/tidy.rs` holds us to it.
@@ -29,3 +31,5 @@ pub mod random;
 pub mod report;
 pub mod state;
 pub mod time;
+pub mod trace;
+pub mod units;

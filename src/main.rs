@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 fn main() -> ExitCode {
-    match acsm::cmd::run(&acsm::cmd::Cli::parse()) {
+    match acsm::cmd::run(acsm::cmd::Cli::parse()) {
         Ok(code) => code,
         Err(error) => {
             eprintln!("acsm: {error:#}");

@@ -1,5 +1,6 @@
 //! The command line: one file a verb, each with its arguments and a `run`.
 
+mod generate;
 mod input;
 mod inspect;
 mod output;
@@ -31,11 +32,13 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Inspect(inspect::InspectArgs),
+    Generate(generate::Args),
 }
 
 /// Runs the command that `cli` names.
-pub fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
-    match &cli.command {
-        Command::Inspect(args) => inspect::run(args),
+pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
+    match cli.command {
+        Command::Inspect(args) => inspect::run(&args),
+        Command::Generate(args) => generate::run(args),
     }
 }

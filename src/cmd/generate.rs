@@ -1,0 +1,237 @@
+//! `acsm generate`: a seeded, labelled trace, and its ground truth beside it.
+
+use std::fs::File;
+use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, bail};
+use clap::ValueEnum;
+
+use crate::trace::{
+    AttackKind, Format, Link, Precision, Profile, Trace, TraceError, TraceSpec, Truth,
+};
+use crate::units::{parse_count, parse_duration_nanos, parse_share};
+
+/// Write a seeded trace with exact counts and labelled attacks
+///
+/// The trace is a pcap file; what is in it is told by a JSON file beside it, in the keys of
+/// `acsm inspect --json` plus the attacks (who, whom, when, which rule should notice) and the
+/// networks of the ordinary traffic. The same options and seed give the same bytes.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Where to write the trace; `-` is standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+
+    /// Where to write the ground truth [default: beside the trace, x.pcap -> x.truth.json]
+    #[arg(long, value_name = "FILE")]
+    truth: Option<PathBuf>,
+
+    /// realistic: clients and servers in both directions; paper: the kBF papers' backbone hour
+    #[arg(long, value_enum, default_value_t = ProfileName::Realistic)]
+    profile: ProfileName,
+
+    /// How many packets, exactly, attacks included [default: 10 a flow; 1M or, for paper, 5M]
+    #[arg(long, value_name = "N", value_parser = parse_count)]
+    packets: Option<u64>,
+
+    /// How many flows (directed address pairs), exactly; attacks add theirs [default: a tenth of
+    /// the packets; for paper 908,522]
+    #[arg(long, value_name = "N", value_parser = parse_count)]
+    flows: Option<u64>,
+
+    /// Seed of all chances
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+
+    /// Attacks to put in: `all`, or names with commas between (syn_flood, syn_flood_one_source,
+    /// syn_scan, fin_scan, null_scan, xmas_scan, ack_scan, port_scan, host_sweep, rst_storm,
+    /// fin_storm, synack_reflection)
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_attacks)]
+    attacks: Vec<Attacks>,
+
+    /// What frames begin with
+    #[arg(long, value_enum, default_value_t = LinkName::Raw)]
+    link: LinkName,
+
+    /// How many bytes of a packet to keep [default: 64 from the IP header on]
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(1..=65_535))]
+    snaplen: Option<u32>,
+
+    /// Resolution of time stamps
+    #[arg(long, value_enum, default_value_t = PrecisionName::Us)]
+    precision: PrecisionName,
+
+    /// Nothing but connections that are opened and closed properly: no loss, no resets, none seen
+    /// in part
+    #[arg(long)]
+    well_behaved: bool,
+
+    /// Share of conversations in IPv6 (realistic only)
+    #[arg(long, value_name = "SHARE", default_value = "10%", value_parser = parse_share)]
+    ipv6_share: f64,
+
+    /// How long the trace is [default: 5m; for paper 1h]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration_nanos)]
+    duration: Option<u64>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  acsm generate -o day.pcap                                a million packets, 100,000 flows
+  acsm generate -o big.pcap --packets 10M --flows 1M       as large as you like, in seconds
+  acsm generate -o paper.pcap --profile paper              the kBF papers' 908,522 flows
+  acsm generate -o bad.pcap --attacks syn_flood,port_scan  with labelled attacks; `all` has twelve
+  acsm generate -o good.pcap --well-behaved                for rules that must stay silent
+  acsm generate -o - --packets 50k | acsm inspect -        without a file
+Then compare: acsm inspect day.pcap --json, beside day.truth.json";
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum ProfileName {
+    Realistic,
+    Paper,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum LinkName {
+    Raw,
+    Ethernet,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum PrecisionName {
+    Us,
+    Ns,
+}
+
+/// One word of `--attacks`.
+#[derive(Debug, Clone, Copy)]
+enum Attacks {
+    All,
+    One(AttackKind),
+}
+
+fn parse_attacks(word: &str) -> Result<Attacks, crate::trace::attack::UnknownAttack> {
+    if word == "all" { Ok(Attacks::All) } else { word.parse().map(Attacks::One) }
+}
+
+/// Writes the trace and its ground truth.
+pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let trace = match Trace::new(args.spec()) {
+        Ok(trace) => trace,
+        Err(error) if error.is_wrong_usage() => {
+            eprintln!("acsm: {error}");
+            return Ok(ExitCode::from(2));
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let to_stdout = args.output == Path::new("-");
+    let truth = match to_stdout {
+        true if io::stdout().is_terminal() => {
+            bail!("will not write a capture to a terminal; name a file, or pipe it somewhere")
+        }
+        true => write(trace, io::stdout().lock(), "standard output")?,
+        false => {
+            let name = args.output.display().to_string();
+            let file = File::create(&args.output)
+                .with_context(|| format!("cannot create {name} for the trace"))?;
+            write(trace, file, &name)?
+        }
+    };
+    let truth_path = args.truth.or_else(|| (!to_stdout).then(|| beside(&args.output)));
+    if let Some(path) = &truth_path {
+        let document = serde_json::to_string_pretty(&truth)? + "\n";
+        std::fs::write(path, document)
+            .with_context(|| format!("cannot write the ground truth to {}", path.display()))?;
+    }
+    report(&truth, &args.output, truth_path.as_deref());
+    Ok(ExitCode::SUCCESS)
+}
+
+fn write(trace: Trace, out: impl Write, name: &str) -> anyhow::Result<Truth> {
+    trace.write(out).map_err(|error| match error {
+        TraceError::Io(cause) => {
+            anyhow::Error::new(cause).context(format!("cannot write the trace to {name}"))
+        }
+        other => other.into(),
+    })
+}
+
+/// `x.pcap` → `x.truth.json`; other names keep all of theirs.
+fn beside(output: &Path) -> PathBuf {
+    let is_capture = output.extension().is_some_and(|ext| ext == "pcap" || ext == "cap");
+    let mut name = if is_capture { output.with_extension("") } else { output.to_owned() };
+    name.as_mut_os_string().push(".truth.json");
+    name
+}
+
+fn report(truth: &Truth, output: &Path, truth_path: Option<&Path>) {
+    let megabytes = truth.file_bytes as f64 / 1e6;
+    let (packets, flows) = (truth.packets, truth.counts.flows);
+    let beside = match truth_path {
+        Some(path) => format!("; ground truth in {}", path.display()),
+        None => String::new(),
+    };
+    let output = output.display();
+    eprintln!("wrote {packets} packets, {flows} flows, {megabytes:.1} MB to {output}{beside}");
+    if truth.tcp_packets < packets {
+        let cut = packets - truth.tcp_packets;
+        eprintln!("note: --snaplen {} cuts the TCP flags off {cut} packets", truth.snaplen);
+    }
+}
+
+impl Args {
+    fn spec(&self) -> TraceSpec {
+        let profile = match self.profile {
+            ProfileName::Realistic => Profile::Realistic,
+            ProfileName::Paper => Profile::Paper,
+        };
+        let link = match self.link {
+            LinkName::Raw => Link::Raw,
+            LinkName::Ethernet => Link::Ethernet,
+        };
+        let precision = match self.precision {
+            PrecisionName::Us => Precision::Micros,
+            PrecisionName::Ns => Precision::Nanos,
+        };
+        let snaplen = self.snaplen.unwrap_or(TraceSpec::IP_SNAPLEN + link.header_bytes() as u32);
+        let mut spec = TraceSpec {
+            seed: self.seed,
+            ipv6_share: self.ipv6_share,
+            well_behaved: self.well_behaved,
+            attacks: self.attack_kinds(),
+            format: Format { link, snaplen, precision },
+            ..TraceSpec::new(profile)
+        };
+        spec.duration_nanos = self.duration.unwrap_or(spec.duration_nanos);
+        (spec.packets, spec.flows) = match (self.packets, self.flows) {
+            (Some(packets), Some(flows)) => (packets, flows),
+            (Some(packets), None) => (packets, self.flows_for(packets, spec.flows)),
+            (None, Some(flows)) => (flows.saturating_mul(10), flows),
+            (None, None) => (spec.packets, spec.flows),
+        };
+        spec
+    }
+
+    fn flows_for(&self, packets: u64, default_flows: u64) -> u64 {
+        match self.profile {
+            ProfileName::Paper => default_flows,
+            ProfileName::Realistic => (packets / 20 * 2).max(2).min(TraceSpec::MAX_FLOWS),
+        }
+    }
+
+    fn attack_kinds(&self) -> Vec<AttackKind> {
+        let mut kinds: Vec<AttackKind> = Vec::new();
+        for word in &self.attacks {
+            let named = match word {
+                Attacks::All => AttackKind::ALL.to_vec(),
+                Attacks::One(kind) => vec![*kind],
+            };
+            let new: Vec<_> = named.into_iter().filter(|kind| !kinds.contains(kind)).collect();
+            kinds.extend(new);
+        }
+        kinds
+    }
+}

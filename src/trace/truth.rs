@@ -1,0 +1,154 @@
+//! The ground truth that lies beside a trace.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::attack::AttackFacts;
+use super::facts::FlowCounts;
+use super::network::{
+    BACKBONE_DESTINATIONS, BACKBONE_SOURCES, CLEAN_CLIENTS, CLEAN_SERVERS, DualNetwork, Network,
+    PARTIAL_CLIENTS, PARTIAL_SERVERS,
+};
+use super::{Profile, Trace, TraceSpec};
+use crate::time::Timestamp;
+
+/// What is in a trace: the keys of `acsm inspect --json` with the same meanings, and labels.
+#[derive(Debug, Clone, Serialize)]
+#[allow(missing_docs)] // named as in the JSON contract
+pub struct Truth {
+    pub profile: &'static str,
+    pub seed: u64,
+    pub well_behaved: bool,
+    pub snaplen: u32,
+    pub packets: u64,
+    pub tcp_packets: u64,
+    #[serde(flatten)]
+    pub counts: FlowCounts,
+    pub ipv6_tcp_packets: u64,
+    /// Absent where the snaplen cuts TCP flags off: then it is for the reader to say why.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub skipped: Option<BTreeMap<String, u64>>,
+    pub link_types: [String; 1],
+    pub first_time: Option<String>,
+    pub last_time: Option<String>,
+    pub damaged: Option<String>,
+    pub attacks: Vec<AttackTruth>,
+    pub clean: Part,
+    pub partly_seen: Part,
+    /// Size of the trace's file.
+    #[serde(skip)]
+    pub file_bytes: u64,
+}
+
+/// One attack: who, whom, when, and the rule that should notice.
+#[derive(Debug, Clone, Serialize)]
+#[allow(missing_docs)] // named as in the ground truth
+pub struct AttackTruth {
+    pub name: &'static str,
+    pub rule: &'static str,
+    /// Addresses, or the network they are drawn from if `attacker_count` is more than 1.
+    pub attackers: Vec<String>,
+    pub attacker_count: u64,
+    pub victims: Vec<String>,
+    pub victim_count: u64,
+    pub victim_ports: u64,
+    pub first_time: String,
+    pub last_time: String,
+    pub packets: u64,
+    pub flows: u64,
+}
+
+/// A part of the ordinary traffic.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Part {
+    /// What is in it.
+    pub what: &'static str,
+    /// All its addresses, and no others, are in these networks.
+    pub networks: Vec<String>,
+    /// How many directed pairs it has.
+    pub flows: u64,
+}
+
+/// What is added up while a trace is written.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Tally {
+    pub packets: u64,
+    pub tcp_packets: u64,
+    pub ipv6_tcp_packets: u64,
+    pub counts: FlowCounts,
+    pub clean_flows: u64,
+    pub partly_seen_flows: u64,
+    pub first_time: Option<Timestamp>,
+    pub last_time: Option<Timestamp>,
+    pub attacks: Vec<AttackFacts>,
+}
+
+impl Tally {
+    pub(super) fn into_truth(mut self, spec: &TraceSpec, file_bytes: u64) -> Truth {
+        let shown = |time: Option<Timestamp>| time.map(|time| time.to_string());
+        self.attacks.sort_by_key(|attack| attack.first_nanos);
+        let attacks = self.attacks.iter().map(|attack| attack_truth(spec, attack)).collect();
+        let (clean, partly_seen) = parts(spec.profile, self.clean_flows, self.partly_seen_flows);
+        Truth {
+            profile: spec.profile.name(),
+            seed: spec.seed,
+            well_behaved: spec.well_behaved,
+            snaplen: spec.format.snaplen,
+            packets: self.packets,
+            tcp_packets: self.tcp_packets,
+            counts: self.counts,
+            ipv6_tcp_packets: self.ipv6_tcp_packets,
+            skipped: (self.packets == self.tcp_packets).then(BTreeMap::new),
+            link_types: [spec.format.link.link_type().to_string()],
+            first_time: shown(self.first_time),
+            last_time: shown(self.last_time),
+            damaged: None,
+            attacks,
+            clean,
+            partly_seen,
+            file_bytes,
+        }
+    }
+}
+
+fn attack_truth(spec: &TraceSpec, attack: &AttackFacts) -> AttackTruth {
+    let shown = |nanos: u64| spec.format.precision.round_down(Trace::START.plus(nanos)).to_string();
+    AttackTruth {
+        name: attack.kind.name(),
+        rule: attack.kind.rule(),
+        attackers: vec![attack.attackers.clone()],
+        attacker_count: attack.attacker_count,
+        victims: vec![attack.victims.clone()],
+        victim_count: attack.victim_count,
+        victim_ports: attack.victim_ports,
+        first_time: shown(attack.first_nanos),
+        last_time: shown(attack.last_nanos),
+        packets: attack.packets,
+        flows: attack.counts.flows,
+    }
+}
+
+fn parts(profile: Profile, clean_flows: u64, partly_seen_flows: u64) -> (Part, Part) {
+    let shown = |networks: &[Network]| networks.iter().map(Network::to_string).collect();
+    let both = |a: DualNetwork, b: DualNetwork| shown(&[a.v4, a.v6, b.v4, b.v6]);
+    let partial_networks = match profile {
+        Profile::Realistic => both(PARTIAL_CLIENTS, PARTIAL_SERVERS),
+        Profile::Paper => shown(&[BACKBONE_SOURCES, BACKBONE_DESTINATIONS]),
+    };
+    let clean_networks = match profile {
+        Profile::Realistic => both(CLEAN_CLIENTS, CLEAN_SERVERS),
+        Profile::Paper => Vec::new(),
+    };
+    let clean = Part {
+        what: "ordinary connections, seen whole: an alert of severity 1 or 2 on them is false",
+        networks: clean_networks,
+        flows: clean_flows,
+    };
+    let partly_seen = Part {
+        what: "ordinary connections of which the beginning or a direction is not in the trace",
+        networks: partial_networks,
+        flows: partly_seen_flows,
+    };
+    (clean, partly_seen)
+}

@@ -1,0 +1,150 @@
+//! Numbers as people write them on a command line: `10M`, `908_522`, `1e6`, `5m`, `10%`.
+//!
+//! Each reader is a function that `clap` can take as a value parser, and each refusal says what
+//! would have been understood.
+
+use crate::time::NANOS_PER_SEC;
+
+/// Text that is no number of the wanted kind.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is not {wanted}")]
+pub struct UnitError {
+    text: String,
+    wanted: &'static str,
+}
+
+/// Reads a count: digits with `_` or `,` between them, a fraction or an exponent if the result is
+/// whole, and k, M or G for thousands, millions and thousands of millions.
+///
+/// ```
+/// use acsm::units::parse_count;
+/// assert_eq!(parse_count("10M"), Ok(10_000_000));
+/// assert_eq!(parse_count("908_522"), Ok(908_522));
+/// assert_eq!(parse_count("1.5e3"), Ok(1_500));
+/// assert!(parse_count("many").is_err());
+/// ```
+pub fn parse_count(text: &str) -> Result<u64, UnitError> {
+    let wanted = "a count; write a whole number like 5000, 908_522, 10M or 1e6";
+    exact_decimal(text).ok_or_else(|| UnitError { text: text.to_owned(), wanted })
+}
+
+/// Reads a length of time in nanoseconds: `250ms`, `60s`, `5m`, `1h`; a bare number is seconds.
+///
+/// ```
+/// use acsm::units::parse_duration_nanos;
+/// assert_eq!(parse_duration_nanos("1.5s"), Ok(1_500_000_000));
+/// assert_eq!(parse_duration_nanos("2m"), parse_duration_nanos("120"));
+/// ```
+pub fn parse_duration_nanos(text: &str) -> Result<u64, UnitError> {
+    let wanted = "a length of time; write 250ms, 60s, 5m or 1h";
+    let units = [
+        ("ns", 1),
+        ("us", 1_000),
+        ("ms", 1_000_000),
+        ("s", NANOS_PER_SEC),
+        ("m", 60 * NANOS_PER_SEC),
+        ("h", 3600 * NANOS_PER_SEC),
+    ];
+    let (number, unit_nanos) = units
+        .iter()
+        .find_map(|(unit, nanos)| text.strip_suffix(unit).map(|number| (number, *nanos)))
+        .unwrap_or((text, NANOS_PER_SEC));
+    nonnegative(number)
+        .map(|number| number * unit_nanos as f64)
+        .filter(|nanos| *nanos < u64::MAX as f64)
+        .map(|nanos| nanos.round() as u64)
+        .ok_or_else(|| UnitError { text: text.to_owned(), wanted })
+}
+
+/// Reads a share between 0 and 1: `0.1`, `1e-4` or `10%`.
+///
+/// ```
+/// use acsm::units::parse_share;
+/// assert_eq!(parse_share("10%"), Ok(0.1));
+/// assert!(parse_share("1.2").is_err());
+/// ```
+pub fn parse_share(text: &str) -> Result<f64, UnitError> {
+    let wanted = "a share; write a number from 0 to 1 like 0.1, or 10%";
+    let share = match text.strip_suffix('%') {
+        Some(percent) => nonnegative(percent).map(|percent| percent / 100.0),
+        None => nonnegative(text),
+    };
+    share.filter(|share| *share <= 1.0).ok_or_else(|| UnitError { text: text.to_owned(), wanted })
+}
+
+/// A plain decimal number: no sign, no `inf`, no `nan`.
+fn nonnegative(text: &str) -> Option<f64> {
+    text.starts_with(|c: char| c.is_ascii_digit() || c == '.')
+        .then(|| text.parse().ok())
+        .flatten()
+        .filter(|number: &f64| number.is_finite())
+}
+
+/// Digits, fraction, exponent and suffix put together in integers, so that 2^53 is no limit.
+fn exact_decimal(text: &str) -> Option<u64> {
+    let (text, suffix_zeros) = match text.char_indices().next_back()? {
+        (at, 'k' | 'K') => (text.get(..at)?, 3),
+        (at, 'M') => (text.get(..at)?, 6),
+        (at, 'G') => (text.get(..at)?, 9),
+        _ => (text, 0),
+    };
+    let (mantissa, exponent) = match text.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, exponent.parse::<u8>().ok()?),
+        None => (text, 0),
+    };
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let fraction = fraction.trim_end_matches('0');
+    let zeros = (u32::from(exponent) + suffix_zeros).checked_sub(fraction.len() as u32)?;
+    let separated = whole.starts_with(|c: char| c.is_ascii_digit()) && !whole.ends_with(['_', ',']);
+    let plain = fraction.bytes().all(|b| b.is_ascii_digit());
+    if !separated || !plain {
+        return None;
+    }
+    let digits: String = whole.chars().filter(|c| !matches!(c, '_' | ',')).collect();
+    (digits + fraction).parse::<u64>().ok()?.checked_mul(10u64.checked_pow(zeros)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_exact() {
+        for (text, count) in [
+            ("0", 0),
+            ("5k", 5_000),
+            ("1,000,000", 1_000_000),
+            ("1e6", 1_000_000),
+            ("2.5M", 2_500_000),
+            ("1.50", 1),
+            ("0.5G", 500_000_000),
+            ("18446744073709551615", u64::MAX),
+            ("9007199254740993", 9_007_199_254_740_993),
+        ] {
+            let expected = if text == "1.50" { None } else { Some(count) };
+            assert_eq!(parse_count(text).ok(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_number_is_refused_with_advice() {
+        for text in
+            ["", "-1", "+1", "M", "1e", "1e-3", "1.0001k", "_1", "1_", "1e30", "1 000", "ten"]
+        {
+            assert!(parse_count(text).unwrap_err().to_string().contains("10M"), "{text}");
+        }
+        for text in ["", "s", "-1s", "inf", "nan", "1e400", "1d"] {
+            assert!(parse_duration_nanos(text).is_err(), "{text}");
+        }
+        for text in ["", "-0.1", "1.1", "101%", "nan", "%"] {
+            assert!(parse_share(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn durations_have_units() {
+        assert_eq!(parse_duration_nanos("250ms"), Ok(250_000_000));
+        assert_eq!(parse_duration_nanos("1h"), Ok(3_600_000_000_000));
+        assert_eq!(parse_duration_nanos("0.5"), Ok(500_000_000));
+    }
+}
