@@ -12,8 +12,10 @@
 //! | A vocabulary | [`time`] | nanoseconds, from packets |
 //! | | [`flow`] | `TcpFlags`, `Packet` |
 //! | | [`state`] | `State`, `Lookup` |
+//! | | [`spec`] | `StoreSpec`: which store, and what it takes |
 //! | | [`hash`], [`random`] | keyed digests; seeded randomness |
 //! | B pure core | [`machine`] | what a packet means for its flow; rules |
+//! | | [`store`] | `Store`: exact, dbf, sbf, kbf; aging |
 //! | C pipeline | [`capture`] | `Source`, `Frame`; file readers; parsing to TCP |
 //! | F commands | [`cmd`] | one file a verb |
 //!
@@ -25,5 +27,7 @@ pub mod flow;
 pub mod hash;
 pub mod machine;
 pub mod random;
+pub mod spec;
 pub mod state;
+pub mod store;
 pub mod time;
