@@ -12,9 +12,11 @@
 //! | A vocabulary | [`time`] | nanoseconds, from packets |
 //! | | [`flow`] | `TcpFlags`, `Packet` |
 //! | | [`state`] | `State`, `Lookup` |
+//! | | [`spec`] | `StoreSpec`: which store, and what it takes |
 //! | | [`hash`], [`random`] | keyed digests; seeded randomness |
 //! | | [`units`] | numbers as people write them |
 //! | B pure core | [`machine`] | what a packet means for its flow; rules |
+//! | | [`store`] | `Store`: exact, dbf, sbf, kbf; aging |
 //! | C pipeline | [`capture`] | `Source`, `Frame`; file readers; parsing to TCP |
 //! | D outputs | [`report`] | what people and programs get to see |
 //! | E tools | [`trace`] | a seeded generator of labelled traces |
@@ -29,7 +31,9 @@ pub mod hash;
 pub mod machine;
 pub mod random;
 pub mod report;
+pub mod spec;
 pub mod state;
+pub mod store;
 pub mod time;
 pub mod trace;
 pub mod units;

@@ -1,0 +1,64 @@
+//! Why a store cannot be as it was wished for.
+
+use thiserror::Error;
+
+use super::{HASHES_LIMIT, MEMORY_LIMIT_BYTES};
+use crate::state::State;
+
+/// A wish that cannot be met. The message names the option and what would do.
+#[derive(Debug, Clone, Copy, PartialEq, Error)]
+pub enum SpecError {
+    /// `--flows 0`.
+    #[error("--flows 0: a store needs room for at least one flow")]
+    NoFlows,
+    /// A rate that is no rate, or one that takes more hashes than a flow can have.
+    #[error("--fp-rate {0}: it must be above 2^-32 (about 2.4e-10) and below 1, such as 0.01")]
+    FpRate(f64),
+    /// A number of states that no cell can hold.
+    #[error("{0} states: a machine has 1 to {limit}", limit = State::LIMIT)]
+    States(usize),
+    /// A number of hashes out of range.
+    #[error("--hashes {0}: it must be 1 to {HASHES_LIMIT}")]
+    Hashes(usize),
+    /// A width that does not exist or does not fit the states.
+    #[error(
+        "--cell-bits {bits}: a cell has 8, 16 or 32 bits, and {states} states need at least {needed}"
+    )]
+    CellBits {
+        /// The width asked for.
+        bits: u32,
+        /// The width that the states take.
+        needed: u32,
+        /// How many states there are.
+        states: usize,
+    },
+    /// An option that means nothing for this structure.
+    #[error("{option} does not apply to --backend {backend}: leave it out")]
+    NotFor {
+        /// The option.
+        option: &'static str,
+        /// The structure.
+        backend: &'static str,
+    },
+    /// Memory for not even one line per shard.
+    #[error("--memory {bytes}B is too small: the least that works here is {least}B")]
+    TooSmall {
+        /// The memory asked for.
+        bytes: u64,
+        /// The least that works.
+        least: u64,
+    },
+    /// More memory than any store may take.
+    #[error(
+        "the store would take {gib:.1} GiB, the limit is {limit} GiB: lower --flows or --memory, or raise --fp-rate",
+        gib = bytes / (1u64 << 30) as f64,
+        limit = MEMORY_LIMIT_BYTES >> 30
+    )]
+    TooLarge {
+        /// What it would take; a float, as it may be beyond all integers.
+        bytes: f64,
+    },
+    /// Bits that nothing would ever clear.
+    #[error("dbf without counters never forgets unless a timer does it: use --expire timer")]
+    NeverEmptied,
+}

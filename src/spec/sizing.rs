@@ -1,0 +1,169 @@
+//! From a wish to cells, hashes and bits.
+
+use std::f64::consts::LN_2;
+
+use super::{
+    Backend, Budget, EXACT_FLOW_BYTES, Expire, HASHES_LIMIT, LINE_BYTES, MEMORY_LIMIT_BYTES,
+    Sizing, SpecError, StoreSpec, cells_per_line, kbf_code_bits,
+};
+use crate::flow::FlowId;
+use crate::state::State;
+
+const SHARDS: u64 = FlowId::SHARDS as u64;
+/// The exact store's index needs an empty bucket.
+const EXACT_LEAST: u64 = 2;
+
+impl StoreSpec {
+    /// What it takes, or why it cannot be.
+    pub fn sizing(&self) -> Result<Sizing, SpecError> {
+        self.check()?;
+        if self.backend == Backend::Exact {
+            return self.exact_sizing();
+        }
+        let cell_bits = self.resolve_cell_bits()?;
+        let (cells, hashes) = match self.budget {
+            Budget::FpRate(p) => {
+                (self.cells_for(p), self.hashes.map_or_else(|| hashes_for(p), Ok)?)
+            }
+            Budget::MemoryBytes(bytes) => self.cells_in(bytes, cell_bits)?,
+        };
+        self.whole_lines(cells, hashes, cell_bits)
+    }
+
+    fn check(&self) -> Result<(), SpecError> {
+        if self.flows == 0 {
+            return Err(SpecError::NoFlows);
+        }
+        if self.states == 0 || self.states > State::LIMIT {
+            return Err(SpecError::States(self.states));
+        }
+        match self.budget {
+            // Written so that NaN fails too.
+            Budget::FpRate(p) if !(p > 0.0 && p < 1.0) => return Err(SpecError::FpRate(p)),
+            Budget::MemoryBytes(bytes) if bytes > MEMORY_LIMIT_BYTES => {
+                return Err(SpecError::TooLarge { bytes: bytes as f64 });
+            }
+            _ => {}
+        }
+        if let Some(hashes) = self.hashes {
+            if self.backend == Backend::Exact {
+                return Err(SpecError::NotFor { option: "--hashes", backend: "exact" });
+            }
+            if hashes == 0 || hashes > HASHES_LIMIT {
+                return Err(SpecError::Hashes(hashes));
+            }
+        }
+        if self.backend == Backend::Dbf && !self.dbf_counters && self.expire == Expire::None {
+            return Err(SpecError::NeverEmptied);
+        }
+        Ok(())
+    }
+
+    fn resolve_cell_bits(&self) -> Result<u32, SpecError> {
+        let needed = match self.backend {
+            Backend::Dbf | Backend::Exact => {
+                let narrowest = if self.dbf_counters { 2 } else { 1 };
+                return match self.cell_bits {
+                    None => Ok(narrowest),
+                    Some(_) => Err(SpecError::NotFor { option: "--cell-bits", backend: "dbf" }),
+                };
+            }
+            // 16 states, "don't know", empty: 5 bits; and a 3-bit count.
+            Backend::Sbf => 8,
+            Backend::Kbf => 3 + kbf_code_bits(self.states),
+        };
+        match self.cell_bits {
+            None => Ok(if needed <= 8 { 8 } else { 16 }),
+            Some(bits @ (8 | 16 | 32)) if bits >= needed => Ok(bits),
+            Some(bits) => Err(SpecError::CellBits { bits, needed, states: self.states }),
+        }
+    }
+
+    /// m = −N ln P / ln² 2, as a float: no number of flows overflows it.
+    fn cells_for(&self, fp_rate: f64) -> f64 {
+        (-(self.flows as f64) * fp_rate.ln() / (LN_2 * LN_2)).ceil()
+    }
+
+    /// The cells that fit, and the number of hashes that makes the most of them.
+    fn cells_in(&self, bytes: u64, cell_bits: u32) -> Result<(f64, usize), SpecError> {
+        let per_line = cells_per_line(cell_bits, self.expire) as u64;
+        let lines = bytes / SHARDS / LINE_BYTES as u64;
+        let cells_per_shard = lines.saturating_mul(per_line);
+        let least_lines = (self.hashes.unwrap_or(1) as u64).div_ceil(per_line);
+        if lines < least_lines {
+            let least = least_lines * SHARDS * LINE_BYTES as u64;
+            return Err(SpecError::TooSmall { bytes, least });
+        }
+        let cells = SHARDS.saturating_mul(cells_per_shard);
+        let fitting = HASHES_LIMIT.min(cells_per_shard.min(u64::from(u32::MAX)) as usize);
+        let hashes = match self.hashes {
+            Some(hashes) => hashes,
+            None => best_hashes(cells as f64, self.flows as f64).min(fitting),
+        };
+        // Each hash has an equal part of a shard: what does not divide is left unused.
+        let used = SHARDS * (cells_per_shard - cells_per_shard % hashes as u64);
+        Ok((used as f64, hashes))
+    }
+
+    /// Rounds up to equal parts for each shard and hash, and counts what is allocated for them.
+    fn whole_lines(&self, cells: f64, hashes: usize, cell_bits: u32) -> Result<Sizing, SpecError> {
+        let bytes = cells * f64::from(cell_bits) / 8.0;
+        if bytes > MEMORY_LIMIT_BYTES as f64 {
+            return Err(SpecError::TooLarge { bytes });
+        }
+        let parts = SHARDS * hashes as u64;
+        let cells_per_part = (cells as u64).div_ceil(parts).max(1);
+        if cells_per_part > u64::from(u32::MAX) {
+            return Err(SpecError::TooLarge { bytes });
+        }
+        let cells_per_shard = cells_per_part * hashes as u64;
+        let lines = cells_per_shard.div_ceil(cells_per_line(cell_bits, self.expire) as u64);
+        let bytes = SHARDS * lines * LINE_BYTES as u64;
+        if bytes > MEMORY_LIMIT_BYTES {
+            return Err(SpecError::TooLarge { bytes: bytes as f64 });
+        }
+        Ok(self.sized(SHARDS * cells_per_shard, hashes, cell_bits, bytes))
+    }
+
+    fn exact_sizing(&self) -> Result<Sizing, SpecError> {
+        if self.cell_bits.is_some() {
+            return Err(SpecError::NotFor { option: "--cell-bits", backend: "exact" });
+        }
+        let flows_per_shard = match self.budget {
+            Budget::FpRate(_) => self.flows.div_ceil(SHARDS).max(EXACT_LEAST),
+            Budget::MemoryBytes(bytes) => match bytes / SHARDS / EXACT_FLOW_BYTES {
+                0..EXACT_LEAST => {
+                    let least = SHARDS * EXACT_LEAST * EXACT_FLOW_BYTES;
+                    return Err(SpecError::TooSmall { bytes, least });
+                }
+                flows => flows,
+            },
+        };
+        let bytes = flows_per_shard as f64 * (SHARDS * EXACT_FLOW_BYTES) as f64;
+        if bytes > MEMORY_LIMIT_BYTES as f64 {
+            return Err(SpecError::TooLarge { bytes });
+        }
+        let flows = SHARDS * flows_per_shard;
+        Ok(self.sized(flows, 0, 8 * EXACT_FLOW_BYTES as u32, flows * EXACT_FLOW_BYTES))
+    }
+
+    fn sized(&self, cells: u64, hashes: usize, cell_bits: u32, bytes: u64) -> Sizing {
+        let bits = 8 * bytes;
+        Sizing { cells, hashes, cell_bits, bits, bits_per_flow: bits as f64 / self.flows as f64 }
+    }
+}
+
+/// k = round(log2 1/P), at least 1.
+fn hashes_for(fp_rate: f64) -> Result<usize, SpecError> {
+    let hashes = (-fp_rate.log2()).round().max(1.0);
+    if hashes > HASHES_LIMIT as f64 { Err(SpecError::FpRate(fp_rate)) } else { Ok(hashes as usize) }
+}
+
+/// The k that minimises (1−e^{−kN/m})^k: one of the two whole numbers next to (m/N) ln 2.
+fn best_hashes(cells: f64, flows: f64) -> usize {
+    let ideal = cells / flows * LN_2;
+    let fp_rate = |k: f64| (1.0 - (-k * flows / cells).exp()).powf(k);
+    let (low, high) = (ideal.floor().max(1.0), ideal.ceil().max(1.0));
+    let best = if fp_rate(low) <= fp_rate(high) { low } else { high };
+    best.min(HASHES_LIMIT as f64) as usize
+}

@@ -1,0 +1,221 @@
+//! Packed cells with their stamps, in lines of 64 bytes.
+//!
+//! A cell, its 2-bit stamp and the mark of its line share one cache line, so that aging costs no
+//! memory access of its own. A line is, from its start:
+//!
+//! | | with timer | without |
+//! |---|---|---|
+//! | cells, `BITS` wide | 160, 120, 48, 26, 14 for 1, 2, 8, 16, 32 bits | 512, 256, 64, 32, 16 |
+//! | stamps, 2 bits each | as many | none |
+//! | mark | the last 4 bytes | none |
+
+use super::aging::{Epoch, Stamp, epoch_of, is_in_window};
+use super::error::{StoreError, allocate};
+use super::prefetch::prefetch;
+use crate::spec::{Expire, LINE_BYTES, cells_per_line};
+
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Line([u8; LINE_BYTES]);
+
+/// A fixed array of cells of `BITS` bits (1, 2, 8, 16 or 32). Zero is empty. With `TIMED` a cell
+/// that was not touched in time reads as empty.
+pub(super) struct Cells<const BITS: u32, const TIMED: bool> {
+    lines: Vec<Line>,
+    occupied: u64,
+    aged: u64,
+    swept_lines: usize,
+    swept_epoch: Epoch,
+}
+
+impl<const BITS: u32, const TIMED: bool> Cells<BITS, TIMED> {
+    const PER_LINE: usize = cells_per_line(BITS, if TIMED { Expire::Timer } else { Expire::None });
+    const STAMPS: usize = (Self::PER_LINE * BITS as usize).div_ceil(8);
+    const MARK: usize = LINE_BYTES - 4;
+
+    /// At least `cells` empty cells.
+    pub(super) fn new(cells: usize) -> Result<Self, StoreError> {
+        let lines = allocate(cells.div_ceil(Self::PER_LINE), Line([0; LINE_BYTES]))?;
+        Ok(Cells { lines, occupied: 0, aged: 0, swept_lines: 0, swept_epoch: Epoch(0) })
+    }
+
+    /// Cells that are not empty, those included that are stale but not yet cleared.
+    pub(super) fn occupied(&self) -> u64 {
+        self.occupied
+    }
+
+    /// Cells cleared for age so far.
+    pub(super) fn aged(&self) -> u64 {
+        self.aged
+    }
+
+    /// Begins to load a cell.
+    #[inline]
+    pub(super) fn prefetch(&self, cell: usize) {
+        prefetch(self.lines.get(cell / Self::PER_LINE));
+    }
+
+    /// The value of a cell; 0 if it is empty or stale.
+    #[inline]
+    pub(super) fn read(&self, cell: usize, now: Epoch) -> u32 {
+        let line = &self.lines[cell / Self::PER_LINE];
+        let slot = cell % Self::PER_LINE;
+        let value = line.value::<BITS>(slot);
+        if TIMED && !line.is_alive::<BITS, TIMED>(slot, now) { 0 } else { value }
+    }
+
+    /// Changes a cell and touches it. Returns the old and the new value.
+    #[inline]
+    pub(super) fn update(
+        &mut self,
+        cell: usize,
+        stamp: Stamp,
+        change: impl FnOnce(u32) -> u32,
+    ) -> (u32, u32) {
+        let (old, new) = self.replace(cell, stamp.now(), change);
+        if new != 0 {
+            let line = &mut self.lines[cell / Self::PER_LINE];
+            line.touch::<BITS, TIMED>(cell % Self::PER_LINE, stamp, old == 0);
+        }
+        (old, new)
+    }
+
+    /// Changes a cell, but does not touch it: nothing becomes something only by
+    /// [`update`](Self::update). Returns the old and the new value.
+    #[inline]
+    pub(super) fn replace(
+        &mut self,
+        cell: usize,
+        now: Epoch,
+        change: impl FnOnce(u32) -> u32,
+    ) -> (u32, u32) {
+        self.freshen(cell / Self::PER_LINE, now);
+        let line = &mut self.lines[cell / Self::PER_LINE];
+        let slot = cell % Self::PER_LINE;
+        let stored = line.value::<BITS>(slot);
+        let stale = TIMED && stored != 0 && !line.is_alive::<BITS, TIMED>(slot, now);
+        let old = if stale { 0 } else { stored };
+        let new = change(old);
+        if new != stored {
+            line.set_value::<BITS>(slot, new);
+        }
+        self.aged += u64::from(stale);
+        self.occupied = self.occupied + u64::from(new != 0) - u64::from(stored != 0);
+        (old, new)
+    }
+
+    /// Touches a cell unless it is empty.
+    #[inline]
+    pub(super) fn touch(&mut self, cell: usize, stamp: Stamp) {
+        // A live cell is stamped with this epoch or the last: half a touch adds nothing.
+        if !TIMED || stamp.half {
+            return;
+        }
+        self.freshen(cell / Self::PER_LINE, stamp.now());
+        let line = &mut self.lines[cell / Self::PER_LINE];
+        let slot = cell % Self::PER_LINE;
+        if line.value::<BITS>(slot) != 0 && line.is_alive::<BITS, TIMED>(slot, stamp.now()) {
+            line.touch::<BITS, TIMED>(slot, stamp, false);
+        }
+    }
+
+    /// Clears the next lines of stale cells; returns how many cells it looked at.
+    pub(super) fn sweep(&mut self, now: Epoch, budget_cells: usize) -> usize {
+        if !TIMED {
+            return 0;
+        }
+        if self.swept_epoch != now {
+            (self.swept_epoch, self.swept_lines) = (now, 0);
+        }
+        let begin = self.swept_lines;
+        let end = self.lines.len().min(begin + budget_cells.div_ceil(Self::PER_LINE));
+        for line in begin..end {
+            self.clear_stale(line, now);
+        }
+        self.swept_lines = end;
+        (end - begin) * Self::PER_LINE
+    }
+
+    /// Makes sure that the line can take stamps of `now`.
+    #[inline]
+    fn freshen(&mut self, line: usize, now: Epoch) {
+        if TIMED && !is_in_window(now, self.lines[line].mark()) {
+            self.clear_stale(line, now);
+        }
+    }
+
+    #[cold]
+    fn clear_stale(&mut self, line: usize, now: Epoch) {
+        let line = &mut self.lines[line];
+        for slot in 0..Self::PER_LINE {
+            if line.value::<BITS>(slot) != 0 && !line.is_alive::<BITS, TIMED>(slot, now) {
+                line.set_value::<BITS>(slot, 0);
+                self.aged += 1;
+                self.occupied -= 1;
+            }
+        }
+        line.0[Self::MARK..].copy_from_slice(&now.0.to_le_bytes());
+    }
+}
+
+impl Line {
+    #[inline]
+    fn mark(&self) -> Epoch {
+        let [.., a, b, c, d] = self.0;
+        Epoch(u32::from_le_bytes([a, b, c, d]))
+    }
+
+    #[inline]
+    fn value<const BITS: u32>(&self, slot: usize) -> u32 {
+        let bytes = &self.0;
+        match BITS {
+            8 => u32::from(bytes[slot]),
+            16 => u32::from(u16::from_le_bytes([bytes[2 * slot], bytes[2 * slot + 1]])),
+            32 => {
+                let at = 4 * slot;
+                u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+            }
+            _ => {
+                let bit = slot * BITS as usize;
+                u32::from(bytes[bit / 8] >> (bit % 8)) & ((1 << BITS) - 1)
+            }
+        }
+    }
+
+    #[inline]
+    fn set_value<const BITS: u32>(&mut self, slot: usize, value: u32) {
+        let bytes = &mut self.0;
+        match BITS {
+            8 => bytes[slot] = value as u8,
+            16 => bytes[2 * slot..2 * slot + 2].copy_from_slice(&(value as u16).to_le_bytes()),
+            32 => bytes[4 * slot..4 * slot + 4].copy_from_slice(&value.to_le_bytes()),
+            _ => {
+                let bit = slot * BITS as usize;
+                let mask = ((1u32 << BITS) - 1) as u8;
+                let byte = &mut bytes[bit / 8];
+                *byte = *byte & !(mask << (bit % 8)) | (value as u8 & mask) << (bit % 8);
+            }
+        }
+    }
+
+    #[inline]
+    fn is_alive<const BITS: u32, const TIMED: bool>(&self, slot: usize, now: Epoch) -> bool {
+        let byte = self.0[Cells::<BITS, TIMED>::STAMPS + slot / 4];
+        epoch_of(byte >> (2 * (slot % 4)) & 3, self.mark()).is_alive(now)
+    }
+
+    /// Stamps a cell; one that is `new` is stamped whatever was there, else the newer stamp wins.
+    #[inline]
+    fn touch<const BITS: u32, const TIMED: bool>(&mut self, slot: usize, stamp: Stamp, new: bool) {
+        if !TIMED || stamp.half && !new {
+            return;
+        }
+        let byte = &mut self.0[Cells::<BITS, TIMED>::STAMPS + slot / 4];
+        let shift = 2 * (slot % 4);
+        let stamped = *byte & !(3 << shift) | stamp.bits() << shift;
+        // Most touches find their epoch there already: a clean cache line stays clean.
+        if stamped != *byte {
+            *byte = stamped;
+        }
+    }
+}

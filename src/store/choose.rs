@@ -1,0 +1,58 @@
+//! The one place where a kind of store becomes a type.
+
+use super::{Dbf, Exact, Kbf, KbfRule, Sbf, SbfRule, Store, StoreError};
+use crate::spec::{Backend, Budget, Expire, Sizing, StoreSpec};
+
+/// Code that works with any store: a generic function with what it needs.
+pub trait StoreUser {
+    /// What it returns.
+    type Output;
+
+    /// Runs it. `make` gives an empty shard; there are [`FlowId::SHARDS`](crate::flow::FlowId) of
+    /// them.
+    fn run<S: Store + 'static>(self, make: impl Fn() -> Result<S, StoreError>) -> Self::Output;
+}
+
+/// Runs `user` with the kind of store that `spec` asks for.
+pub fn with_store<U: StoreUser>(spec: &StoreSpec, user: U) -> Result<U::Output, StoreError> {
+    let sizing = spec.sizing()?;
+    let timed = spec.expire == Expire::Timer;
+    Ok(match (spec.backend, sizing.cell_bits) {
+        (Backend::Exact, _) => match spec.budget {
+            Budget::MemoryBytes(_) => user.run(|| Exact::capped(&sizing, timed)),
+            Budget::FpRate(_) => user.run(|| Exact::growing(&sizing, timed)),
+        },
+        (Backend::Sbf, 8) => sbf::<8, U>(spec, &sizing, user),
+        (Backend::Sbf, 16) => sbf::<16, U>(spec, &sizing, user),
+        (Backend::Sbf, _) => sbf::<32, U>(spec, &sizing, user),
+        (Backend::Kbf, 8) => kbf::<8, U>(spec, &sizing, user),
+        (Backend::Kbf, 16) => kbf::<16, U>(spec, &sizing, user),
+        (Backend::Kbf, _) => kbf::<32, U>(spec, &sizing, user),
+        (Backend::Dbf, _) => dbf(spec, &sizing, user),
+    })
+}
+
+fn sbf<const BITS: u32, U: StoreUser>(spec: &StoreSpec, sizing: &Sizing, user: U) -> U::Output {
+    let rule = SbfRule::<BITS>::new(spec.sbf);
+    match spec.expire {
+        Expire::Timer => user.run(|| Sbf::<BITS, true>::new(rule, sizing)),
+        Expire::None => user.run(|| Sbf::<BITS, false>::new(rule, sizing)),
+    }
+}
+
+fn kbf<const BITS: u32, U: StoreUser>(spec: &StoreSpec, sizing: &Sizing, user: U) -> U::Output {
+    let rule = KbfRule::new(spec.states, spec.decode);
+    match spec.expire {
+        Expire::Timer => user.run(|| Kbf::<BITS, true>::new(rule.clone(), sizing)),
+        Expire::None => user.run(|| Kbf::<BITS, false>::new(rule.clone(), sizing)),
+    }
+}
+
+fn dbf<U: StoreUser>(spec: &StoreSpec, sizing: &Sizing, user: U) -> U::Output {
+    let states = spec.states;
+    match (spec.expire, spec.dbf_counters) {
+        (Expire::Timer, true) => user.run(|| Dbf::<2, true>::new(states, sizing)),
+        (Expire::Timer, false) => user.run(|| Dbf::<1, true>::new(states, sizing)),
+        (Expire::None, _) => user.run(|| Dbf::<2, false>::new(states, sizing)),
+    }
+}

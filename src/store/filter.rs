@@ -1,0 +1,155 @@
+//! A filter of counted cells: all that the structures have in common, around the [`CellRule`] that
+//! makes the difference.
+//!
+//! A flow has k cells. Whatever the rule, one empty cell among them proves that the flow is not
+//! there; stale cells are empty in every respect.
+
+use super::aging::{Epoch, Stamp};
+use super::cells::Cells;
+use super::error::StoreError;
+use super::layout::Layout;
+use super::stats::{Insertion, StoreStats};
+use super::{CellPlace, Flow, Store};
+use crate::spec::{HASHES_LIMIT, Sizing};
+use crate::state::{Lookup, State};
+
+/// What a flow does to one of its cells, and what its cells say together. A cell is a number, 0
+/// if it is empty.
+pub trait CellRule: Send {
+    /// Whether a flow can be modified and deleted when its old state is not known.
+    const WRITES_UNKNOWN: bool;
+
+    /// The cell after a flow with this state came in.
+    fn insert(&self, cell: u32, state: State) -> u32;
+
+    /// The cell, which is not empty, after a flow changed its state. `old` is there unless the
+    /// rule can do without.
+    fn modify(&self, cell: u32, old: Option<State>, new: State) -> u32;
+
+    /// The cell, which is not empty, after a flow left. `old` is there unless the rule can do
+    /// without.
+    fn delete(&self, cell: u32, old: Option<State>) -> u32;
+
+    /// What the cells of a flow, none of them empty, say of its state.
+    fn read(&self, cells: &[u32]) -> Lookup;
+
+    /// Whether the count of this cell is at its maximum, where it stays until the cell ages.
+    fn is_saturated(&self, cell: u32) -> bool;
+}
+
+/// One shard of cells of `BITS` bits (8, 16 or 32) under a rule; `TIMED` if they age.
+pub struct CellFilter<R, const BITS: u32, const TIMED: bool> {
+    rule: R,
+    layout: Layout,
+    cells: Cells<BITS, TIMED>,
+    counts: StoreStats,
+}
+
+impl<R: CellRule, const BITS: u32, const TIMED: bool> CellFilter<R, BITS, TIMED> {
+    /// An empty shard: one of equal parts of what `sizing` allows.
+    pub fn new(rule: R, sizing: &Sizing) -> Result<Self, StoreError> {
+        let layout = Layout::new(sizing);
+        let cells = Cells::new(layout.cells())?;
+        Ok(CellFilter { rule, layout, cells, counts: StoreStats::default() })
+    }
+
+    /// The cells of a flow as the rule sees them.
+    pub fn cells_of(&self, place: &CellPlace, now: Epoch) -> impl Iterator<Item = u32> {
+        self.layout.positions(place.0).map(move |cell| self.cells.read(cell, now))
+    }
+
+    /// The old state as far as a rule gets to see it; `None` if there is nothing to be done.
+    fn old_state(old: Lookup) -> Option<Option<State>> {
+        match old {
+            Lookup::Known(state) => Some(Some(state)),
+            Lookup::DontKnow if R::WRITES_UNKNOWN => Some(None),
+            _ => None,
+        }
+    }
+}
+
+impl<R: CellRule, const BITS: u32, const TIMED: bool> Store for CellFilter<R, BITS, TIMED> {
+    type Place = CellPlace;
+
+    const WRITES_UNKNOWN: bool = R::WRITES_UNKNOWN;
+
+    #[inline]
+    fn locate(&self, flow: &Flow) -> CellPlace {
+        CellPlace(flow.id.position_bits())
+    }
+
+    #[inline]
+    fn prefetch(&self, place: &CellPlace) {
+        self.layout.positions(place.0).for_each(|cell| self.cells.prefetch(cell));
+    }
+
+    #[inline]
+    fn lookup(&mut self, place: &CellPlace, now: Epoch) -> Lookup {
+        let mut values = [0; HASHES_LIMIT];
+        for (value, cell) in values.iter_mut().zip(self.layout.positions(place.0)) {
+            *value = self.cells.read(cell, now);
+            if *value == 0 {
+                return Lookup::Absent;
+            }
+        }
+        self.rule.read(values.get(..self.layout.hashes()).unwrap_or(&values))
+    }
+
+    #[inline]
+    fn touch(&mut self, place: &CellPlace, _found: Lookup, stamp: Stamp) {
+        if TIMED && !stamp.half {
+            for cell in self.layout.positions(place.0) {
+                self.cells.touch(cell, stamp);
+            }
+        }
+    }
+
+    fn insert(&mut self, place: &CellPlace, state: State, stamp: Stamp) -> Insertion {
+        let mut shared_cells = 0;
+        for cell in self.layout.positions(place.0) {
+            let (old, new) = self.cells.update(cell, stamp, |cell| self.rule.insert(cell, state));
+            shared_cells += usize::from(old != 0);
+            let saturates = self.rule.is_saturated(new) && !self.rule.is_saturated(old);
+            self.counts.saturations += u64::from(saturates);
+        }
+        self.counts.inserted += 1;
+        self.counts.cells_shared += shared_cells as u64;
+        self.counts.inserts_of_present += u64::from(shared_cells == self.layout.hashes());
+        Insertion::Stored { shared_cells }
+    }
+
+    fn modify(&mut self, place: &CellPlace, old: Lookup, new: State, stamp: Stamp) {
+        let Some(old) = Self::old_state(old) else { return self.touch(place, old, stamp) };
+        let mut absent = false;
+        for cell in self.layout.positions(place.0) {
+            let (before, _) = self.cells.update(cell, stamp, |cell| match cell {
+                0 => 0,
+                _ => self.rule.modify(cell, old, new),
+            });
+            absent |= before == 0;
+        }
+        self.counts.writes_to_absent += u64::from(absent);
+    }
+
+    fn delete(&mut self, place: &CellPlace, old: Lookup, now: Epoch) {
+        let Some(old) = Self::old_state(old) else { return };
+        let mut absent = false;
+        for cell in self.layout.positions(place.0) {
+            let (before, _) = self.cells.replace(cell, now, |cell| match cell {
+                0 => 0,
+                _ => self.rule.delete(cell, old),
+            });
+            absent |= before == 0;
+        }
+        self.counts.deleted += 1;
+        self.counts.writes_to_absent += u64::from(absent);
+    }
+
+    fn sweep(&mut self, now: Epoch, budget_cells: usize) -> usize {
+        self.cells.sweep(now, budget_cells)
+    }
+
+    fn stats(&self) -> StoreStats {
+        self.layout.stats(self.cells.occupied(), self.cells.aged(), self.counts)
+    }
+}

@@ -1,0 +1,99 @@
+//! Which cells a flow has.
+//!
+//! *Spread*: the array is cut into k equal parts, and the i-th hash points into the i-th part. So
+//! the k cells of a flow are always different ones, which XOR needs (a cell met twice would cancel
+//! itself), with the false-positive rate of free positions but for terms of order 1/m: each cell
+//! of a part is missed by n flows with (1 − k/m)^n → e^{−kn/m}.
+//!
+//! The hashes are the halves of the words of a SplitMix64 stream that starts at the flow's digest.
+//! Double hashing would be cheaper, but two flows that agree in two of its cells tend to agree in
+//! all, which shows at rates near 1e-5.
+
+use super::stats::StoreStats;
+use crate::random::mix;
+use crate::spec::Sizing;
+
+/// The digest that a flow's positions are computed from.
+#[derive(Debug, Clone, Copy)]
+pub struct CellPlace(pub(super) u64);
+
+/// Cuts the cells of one shard into parts.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Layout {
+    hashes: u32,
+    cells_per_part: u32,
+}
+
+/// The cells of one flow, in the order of its hashes.
+#[derive(Debug, Clone)]
+pub(super) struct Positions {
+    layout: Layout,
+    digest: u64,
+    word: u64,
+    next: u32,
+    part_start: usize,
+}
+
+const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+
+impl Layout {
+    pub(super) fn new(sizing: &Sizing) -> Layout {
+        let hashes = sizing.hashes.max(1);
+        let parts = hashes as u64 * crate::flow::FlowId::SHARDS as u64;
+        let cells_per_part = u32::try_from(sizing.cells / parts).unwrap_or(u32::MAX);
+        Layout { hashes: hashes as u32, cells_per_part }
+    }
+
+    pub(super) const fn hashes(self) -> usize {
+        self.hashes as usize
+    }
+
+    pub(super) const fn cells(self) -> usize {
+        self.hashes as usize * self.cells_per_part as usize
+    }
+
+    /// `counts`, with what can be said from the number of cells in use.
+    pub(super) fn stats(self, occupied: u64, cells_aged: u64, counts: StoreStats) -> StoreStats {
+        let cells = self.cells() as f64;
+        // n flows miss a cell with e^{−kn/m}. A full filter is taken to be all but full.
+        let empty = (cells - occupied as f64).max(0.5) / cells;
+        StoreStats {
+            cells: self.cells() as u64,
+            occupied,
+            live: -empty.ln() * cells / f64::from(self.hashes),
+            live_estimated: true,
+            cells_aged,
+            ..counts
+        }
+    }
+
+    /// The cells of the flow with this digest.
+    #[inline]
+    pub(super) const fn positions(self, digest: u64) -> Positions {
+        Positions { layout: self, digest, word: 0, next: 0, part_start: 0 }
+    }
+}
+
+impl Iterator for Positions {
+    type Item = usize;
+
+    #[inline]
+    fn next(&mut self) -> Option<usize> {
+        if self.next == self.layout.hashes {
+            return None;
+        }
+        if self.next.is_multiple_of(2) {
+            self.word = mix(self.digest);
+            self.digest = self.digest.wrapping_add(GOLDEN);
+        } else {
+            self.word >>= 32;
+        }
+        let part = self.layout.cells_per_part;
+        // Scales 32 random bits to the part without a division.
+        let within = (u64::from(self.word as u32) * u64::from(part)) >> 32;
+        let position = self.part_start + within as usize;
+        self.part_start += part as usize;
+        self.next += 1;
+        Some(position)
+    }
+}

@@ -1,0 +1,106 @@
+//! Where flows and their states are kept: one structure a file, all behind [`Store`].
+//!
+//! # Properties
+//!
+//! A store is one shard: the worker that owns it calls it, and nothing else does. Memory is
+//! allocated when it is made and never grows (but for the uncapped [`Exact`], the oracle). Stores
+//! read no clock: the caller says which [`Epoch`] it is, and never goes back. What an operation
+//! answers depends on the operations before it and their epochs alone, never on when
+//! [`Store::sweep`] came by.
+//!
+//! # Usage
+//!
+//! [`with_store`] picks the structure once per run and hands a generic function a way to make its
+//! shards.
+//!
+//! # Implementation
+//!
+//! | file | what |
+//! |---|---|
+//! | `exact` | hash table of full keys, with generations of least recently used flows |
+//! | `dbf` | Bloom filter of (flow, state), 2-bit counters |
+//! | `sbf`, `kbf` | what one cell does: a [`CellRule`] each |
+//! | `filter` | the rest of a cell filter, the same for each rule |
+//! | `cells`, `layout`, `aging` | packed cells with stamps; a flow's positions; epochs |
+//!
+//! # References
+//!
+//! Bonomi et al., *Beyond Bloom Filters* (SIGCOMM 2006); Xiong et al., *kBF* (INFOCOM 2014, and
+//! its journal version).
+
+mod aging;
+mod cells;
+mod choose;
+mod dbf;
+mod error;
+mod exact;
+mod filter;
+mod kbf;
+mod layout;
+mod prefetch;
+mod sbf;
+mod stats;
+
+pub use aging::{Epoch, Stamp};
+pub use choose::{StoreUser, with_store};
+pub use dbf::Dbf;
+pub use error::StoreError;
+pub use exact::{Exact, ExactPlace};
+pub use filter::{CellFilter, CellRule};
+pub use kbf::{Encodings, Kbf, KbfRule};
+pub use layout::CellPlace;
+pub use sbf::{Sbf, SbfRule};
+pub use stats::{Insertion, StoreStats};
+
+use crate::flow::{FlowId, FlowKey};
+use crate::state::{Lookup, State};
+
+/// A flow as stores are asked for it: filters take the digest, the exact table the full key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Flow {
+    /// What makes it the flow it is.
+    pub key: FlowKey,
+    /// The keyed digest of `key`.
+    pub id: FlowId,
+}
+
+/// One shard of flow state.
+pub trait Store: Sized + Send {
+    /// Where a flow is to be found: computed once per packet.
+    type Place: Copy + Send;
+
+    /// Whether [`modify`](Store::modify) and [`delete`](Store::delete) can do without the old
+    /// state, so that a flow answered `DontKnow` can still be written.
+    const WRITES_UNKNOWN: bool;
+
+    /// Where this flow is to be found.
+    fn locate(&self, flow: &Flow) -> Self::Place;
+
+    /// Begins to load what an operation on this place will need, and does not wait for it.
+    fn prefetch(&self, place: &Self::Place);
+
+    /// What is known of the flow. Touches nothing.
+    fn lookup(&mut self, place: &Self::Place, now: Epoch) -> Lookup;
+
+    /// Keeps a flow alive that was found to be `found`. (`Absent` touches what cells there are:
+    /// the wording of ACSM 2006, not our default.)
+    fn touch(&mut self, place: &Self::Place, found: Lookup, stamp: Stamp);
+
+    /// Adds a flow that is absent.
+    fn insert(&mut self, place: &Self::Place, state: State, stamp: Stamp) -> Insertion;
+
+    /// Changes the state of a flow found to be `old`, and touches it. With `old` = `DontKnow` it
+    /// only touches, unless the store [can write](Store::WRITES_UNKNOWN) that.
+    fn modify(&mut self, place: &Self::Place, old: Lookup, new: State, stamp: Stamp);
+
+    /// Removes a flow found to be `old`. With `old` = `DontKnow` nothing happens, unless the store
+    /// [can write](Store::WRITES_UNKNOWN) that.
+    fn delete(&mut self, place: &Self::Place, old: Lookup, now: Epoch);
+
+    /// Clears what is stale among the next cells, at most about `budget_cells` of them. Returns
+    /// how many it looked at: 0 when all have been seen in this epoch.
+    fn sweep(&mut self, now: Epoch, budget_cells: usize) -> usize;
+
+    /// Counts so far. Figures of what is in the store are right after a complete sweep.
+    fn stats(&self) -> StoreStats;
+}

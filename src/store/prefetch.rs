@@ -1,0 +1,16 @@
+//! Telling the processor what will be needed soon.
+#![allow(unsafe_code)]
+
+/// Begins to load the cache line of `element` and does not wait for it.
+#[inline(always)]
+pub(super) fn prefetch<T>(element: Option<&T>) {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(element) = element {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: SSE is part of x86_64, and a prefetch reads and writes nothing, whatever the
+        // address; this one comes from a live reference besides.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(element).cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = element;
+}

@@ -1,0 +1,71 @@
+//! What a store can say about itself.
+
+use std::ops::AddAssign;
+
+/// What came of an insertion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Insertion {
+    /// The flow is in.
+    Stored {
+        /// How many of its cells were in use already: by other flows, or by its own residue. Which
+        /// of the two cannot be told from here; who knows that this flow was here before (the
+        /// exact shadow) can count re-inserts onto residue with it.
+        shared_cells: usize,
+    },
+    /// The flow is in, and the longest idle one had to leave for it.
+    Evicted,
+}
+
+/// Counts of one store; shards add up.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct StoreStats {
+    /// Cells, or entries that fit.
+    pub cells: u64,
+    /// Cells in use: not empty, stale ones that no sweep has cleared yet included.
+    pub occupied: u64,
+    /// Flows alive: counted by `exact`, told from the occupied cells by filters.
+    pub live: f64,
+    /// Whether `live` is an estimate.
+    pub live_estimated: bool,
+    /// Flows inserted.
+    pub inserted: u64,
+    /// Flows deleted (not: aged, not: evicted).
+    pub deleted: u64,
+    /// Cells cleared because nothing touched them in time.
+    pub cells_aged: u64,
+    /// Cells that insertions found in use. Beyond what the fill at that time explains, it is
+    /// residue.
+    pub cells_shared: u64,
+    /// Flows that had to leave for others.
+    pub evicted: u64,
+    /// Insertions of flows that looked present.
+    pub inserts_of_present: u64,
+    /// Modifications and deletions that met an empty cell: the flow was not there.
+    pub writes_to_absent: u64,
+    /// Counters that reached their maximum, from where they no longer count.
+    pub saturations: u64,
+}
+
+impl StoreStats {
+    /// The part of the cells that is in use.
+    pub fn fill_ratio(&self) -> f64 {
+        if self.cells == 0 { 0.0 } else { self.occupied as f64 / self.cells as f64 }
+    }
+}
+
+impl AddAssign for StoreStats {
+    fn add_assign(&mut self, other: StoreStats) {
+        self.cells += other.cells;
+        self.occupied += other.occupied;
+        self.live += other.live;
+        self.live_estimated |= other.live_estimated;
+        self.inserted += other.inserted;
+        self.deleted += other.deleted;
+        self.cells_aged += other.cells_aged;
+        self.cells_shared += other.cells_shared;
+        self.evicted += other.evicted;
+        self.inserts_of_present += other.inserts_of_present;
+        self.writes_to_absent += other.writes_to_absent;
+        self.saturations += other.saturations;
+    }
+}
