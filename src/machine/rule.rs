@@ -1,0 +1,190 @@
+//! The rule book: what each rule is called, how grave it is and when it may speak.
+
+use serde::Deserialize;
+
+use super::{RuleId, RuleSet};
+
+/// The generator id of all our alerts: text rules, as Suricata and Snort count them.
+pub const GENERATOR_ID: u32 = 1;
+
+/// What a rule is about, and with that, who may mute it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RuleKind {
+    /// A fact of ordinary traffic, as the papers count it: no cool-down, no alert budget.
+    Mark,
+    /// Flags that no honest stack sends.
+    Flag,
+    /// A packet that belongs to no known flow: muted while starting up, and in captures that see
+    /// one direction only, where it means nothing.
+    NoSession,
+    /// A packet that does not fit its connection: needs both directions in one flow.
+    Session,
+    /// So many packets of a sort: never muted by start-up.
+    Threshold,
+}
+
+impl RuleKind {
+    /// Every kind, in the order of the documentation.
+    pub const ALL: [RuleKind; 5] =
+        [Self::Mark, Self::Flag, Self::NoSession, Self::Session, Self::Threshold];
+
+    /// Its name in rules files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Mark => "mark",
+            Self::Flag => "flag",
+            Self::NoSession => "no_session",
+            Self::Session => "session",
+            Self::Threshold => "threshold",
+        }
+    }
+}
+
+/// A set of defaults that goes together; a rule says in which it is on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Preset {
+    /// As the papers work: address pairs, marks emitted.
+    Paper,
+    /// For people who watch a network: connections, marks only counted.
+    Operator,
+}
+
+impl Preset {
+    /// Both presets.
+    pub const ALL: [Preset; 2] = [Self::Paper, Self::Operator];
+
+    /// Its name in rules files and on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Paper => "paper",
+            Self::Operator => "operator",
+        }
+    }
+}
+
+/// Suricata's class of an alert, so that its tools sort ours in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Category {
+    /// Ordinary traffic.
+    NotSuspicious,
+    /// Looking around.
+    AttemptedRecon,
+    /// Scanning.
+    NetworkScan,
+    /// Wearing a service out.
+    AttemptedDos,
+    /// A protocol used against its rules.
+    ProtocolCommandDecode,
+    /// Worth a look.
+    BadUnknown,
+    /// Anything else.
+    MiscActivity,
+}
+
+impl Category {
+    /// The words of Suricata's `classification.config`.
+    pub const fn description(self) -> &'static str {
+        match self {
+            Self::NotSuspicious => "Not Suspicious Traffic",
+            Self::AttemptedRecon => "Attempted Information Leak",
+            Self::NetworkScan => "Detection of a Network Scan",
+            Self::AttemptedDos => "Attempted Denial of Service",
+            Self::ProtocolCommandDecode => "Generic Protocol Command Decode",
+            Self::BadUnknown => "Potentially Bad Traffic",
+            Self::MiscActivity => "Misc activity",
+        }
+    }
+}
+
+/// What others call the same thing; empty where they have no name for it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Counterparts {
+    /// Suricata: signature id, or event name and signature id.
+    pub suricata: String,
+    /// Snort 3: generator:signature.
+    pub snort: String,
+    /// Zeek: the `weird` or connection state.
+    pub zeek: String,
+}
+
+/// One rule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rule {
+    /// Its index in the rule book.
+    pub id: RuleId,
+    /// Its name: what `by_rule`, suppression files and people call it.
+    pub name: String,
+    /// `signature_id` of its alerts, under [`GENERATOR_ID`].
+    pub signature_id: u32,
+    /// 1 (gravest) to 4.
+    pub severity: u8,
+    /// Suricata's class.
+    pub category: Category,
+    /// What happened, for people.
+    pub message: String,
+    /// What it is about.
+    pub kind: RuleKind,
+    /// The presets it is on in.
+    pub on: Vec<Preset>,
+    /// After an alert it is silent for the same source this long.
+    pub cooldown_nanos: u64,
+    /// What others call it.
+    pub counterparts: Counterparts,
+}
+
+/// All rules of a rules file and its includes, at most [`RuleSet::LIMIT`].
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RuleBook {
+    rules: Vec<Rule>,
+}
+
+impl RuleBook {
+    /// A book of these rules; each one's id is its place.
+    pub(super) fn new(rules: Vec<Rule>) -> RuleBook {
+        debug_assert!(rules.iter().zip(0..).all(|(rule, index)| rule.id == RuleId(index)));
+        RuleBook { rules }
+    }
+
+    /// The rule with this id.
+    pub fn get(&self, id: RuleId) -> Option<&Rule> {
+        self.rules.get(usize::from(id.0))
+    }
+
+    /// The rule with this name.
+    pub fn find(&self, name: &str) -> Option<&Rule> {
+        self.rules.iter().find(|rule| rule.name == name)
+    }
+
+    /// All rules, by id.
+    pub fn iter(&self) -> impl Iterator<Item = &Rule> {
+        self.rules.iter()
+    }
+
+    /// How many rules there are.
+    pub fn len(&self) -> usize {
+        self.rules.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.rules.is_empty()
+    }
+
+    /// The rules of one kind: what start-up mutes, what budgets leave alone.
+    pub fn of_kind(&self, kind: RuleKind) -> RuleSet {
+        self.select(|rule| rule.kind == kind)
+    }
+
+    /// The rules that are on in a preset. The others are only counted.
+    pub fn on_in(&self, preset: Preset) -> RuleSet {
+        self.select(|rule| rule.on.contains(&preset))
+    }
+
+    fn select(&self, wanted: impl Fn(&Rule) -> bool) -> RuleSet {
+        self.rules.iter().filter(|rule| wanted(rule)).map(|rule| rule.id).collect()
+    }
+}

@@ -1,0 +1,191 @@
+//! `[[rule]]` tables: the rule book, thresholds, and rules with a condition of their own.
+
+use std::collections::BTreeMap;
+
+use toml::Spanned;
+
+use crate::machine::{Hygiene, Preset, Rule, RuleBook, RuleId, RuleKind, RuleSet, ThresholdRule};
+use crate::time::NANOS_PER_SEC;
+
+use super::RulesError;
+use super::place::Text;
+use super::source::Parsed;
+use super::states::{Places, States};
+use super::syntax::{HygieneTable, RuleTable, ThresholdTable};
+use super::transitions::flags;
+use super::values::{COUNTED, FlagCondition, THRESHOLD_KEYS, duration_nanos, named};
+
+/// The longest window and cool-down: beyond a day a count means something else.
+const DURATION_LIMIT_NANOS: u64 = 24 * 3600 * NANOS_PER_SEC;
+
+/// Everything that `[[rule]]` tables say but their conditions.
+pub(super) struct Book {
+    pub rules: RuleBook,
+    pub thresholds: Vec<ThresholdRule>,
+}
+
+/// A rule that fires by itself, on any packet that fits.
+#[derive(Debug)]
+pub(super) struct When {
+    pub rule: RuleId,
+    /// `None`: whatever the state, so also when it is not known.
+    pub places: Option<Places>,
+    pub flags: FlagCondition,
+}
+
+/// Reads the rules of all files, in order.
+pub(super) fn read(files: &[Parsed], hygiene: &Hygiene) -> Result<Book, RulesError> {
+    let mut rules: Vec<Rule> = Vec::new();
+    let mut thresholds = Vec::new();
+    let mut signatures = BTreeMap::new();
+    for (text, table) in tables(files) {
+        let Some(id) =
+            u8::try_from(rules.len()).ok().filter(|&id| usize::from(id) < RuleSet::LIMIT)
+        else {
+            let what = format!("more than {} rules", RuleSet::LIMIT);
+            return Err(text.wrong_at(&table.name, what));
+        };
+        let rule = rule(text, table, RuleId(id), hygiene)?;
+        if rules.iter().any(|known| known.name == rule.name) {
+            let what = format!("there is a rule `{}` already", rule.name);
+            return Err(text.wrong_at(&table.name, what));
+        }
+        if let Some(other) = signatures.insert(rule.signature_id, rule.name.clone()) {
+            let what = format!("signature id {} is that of rule `{other}`", rule.signature_id);
+            return Err(text.wrong_at(&table.sid, what));
+        }
+        match (&table.threshold, rule.kind) {
+            (Some(threshold), RuleKind::Threshold) => {
+                thresholds.push(threshold_rule(text, threshold, &rule)?);
+            }
+            (None, RuleKind::Threshold) => {
+                let what = "a rule of kind `threshold` needs `threshold = { … }`";
+                return Err(text.wrong_at(&table.kind, what));
+            }
+            (Some(threshold), _) => {
+                let what = "`threshold` needs `kind = \"threshold\"`";
+                return Err(text.wrong_at(threshold, what));
+            }
+            (None, _) => {}
+        }
+        rules.push(rule);
+    }
+    Ok(Book { rules: RuleBook::new(rules), thresholds })
+}
+
+/// Every `[[rule]]` with the file it stands in; its place in this list is its id.
+pub(super) fn tables(files: &[Parsed]) -> impl Iterator<Item = (&Text, &RuleTable)> {
+    files
+        .iter()
+        .flat_map(|parsed| parsed.file.rule.iter().map(|table| (&parsed.text, table.get_ref())))
+}
+
+fn rule(text: &Text, table: &RuleTable, id: RuleId, hygiene: &Hygiene) -> Result<Rule, RulesError> {
+    let name = table.name.get_ref();
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    if name.is_empty() || !name.chars().all(plain) {
+        let what = format!("`{name}` is no rule name; use a–z, 0–9 and _");
+        return Err(text.wrong_at(&table.name, what));
+    }
+    let cooldown_nanos = match &table.cooldown {
+        Some(cooldown) => duration(text, cooldown)?,
+        None if *table.kind.get_ref() == RuleKind::Mark => 0,
+        None => hygiene.cooldown_nanos,
+    };
+    Ok(Rule {
+        id,
+        name: name.clone(),
+        signature_id: number(text, &table.sid, "`sid`", 1..=u32::MAX)?,
+        severity: number(text, &table.severity, "`severity` (1 is gravest)", 1..=4)? as u8,
+        category: table.category,
+        message: table.message.clone(),
+        kind: *table.kind.get_ref(),
+        on: table.on.clone().unwrap_or(Preset::ALL.to_vec()),
+        cooldown_nanos,
+        counterparts: table.like.clone(),
+    })
+}
+
+fn threshold_rule(
+    text: &Text,
+    table: &Spanned<ThresholdTable>,
+    rule: &Rule,
+) -> Result<ThresholdRule, RulesError> {
+    let table = table.get_ref();
+    let counted = named(&COUNTED, table.of.get_ref(), "thing to count");
+    let per = named(&THRESHOLD_KEYS, table.per.get_ref(), "key");
+    let window_nanos = duration(text, &table.window)?;
+    if window_nanos == 0 {
+        return Err(text.wrong_at(&table.window, "a window is longer than nothing"));
+    }
+    Ok(ThresholdRule {
+        rule: rule.id,
+        counted: counted.map_err(|what| text.wrong_at(&table.of, what))?,
+        per: per.map_err(|what| text.wrong_at(&table.per, what))?,
+        count: number(text, &table.count, "`count`", 1..=u32::MAX)?,
+        window_nanos,
+        cooldown_nanos: rule.cooldown_nanos,
+    })
+}
+
+/// The rules with a `when`, in order.
+pub(super) fn conditions(files: &[Parsed], states: &States) -> Result<Vec<When>, RulesError> {
+    let mut conditions = Vec::new();
+    for ((text, table), id) in tables(files).zip(0u8..) {
+        let Some(when) = &table.when else { continue };
+        if table.threshold.is_some() {
+            return Err(text.wrong_at(when, "a threshold has no `when`: it says what it counts"));
+        }
+        let when = when.get_ref();
+        let places = when.r#in.as_ref().map(|names| states.places(text, names)).transpose()?;
+        let flags = flags(text, [&when.set, &when.clear, &when.exact])?;
+        conditions.push(When { rule: RuleId(id), places, flags });
+    }
+    Ok(conditions)
+}
+
+/// `[hygiene]` of the first file that has one: the including file's before the included.
+pub(super) fn hygiene(files: &[Parsed]) -> Result<Hygiene, RulesError> {
+    let found = files.iter().find_map(|parsed| Some((&parsed.text, parsed.file.hygiene.as_ref()?)));
+    match found {
+        Some((text, table)) => hygiene_of(text, table.get_ref()),
+        None => Ok(Hygiene::default()),
+    }
+}
+
+fn hygiene_of(text: &Text, table: &HygieneTable) -> Result<Hygiene, RulesError> {
+    let mut hygiene = Hygiene::default();
+    for network in table.home_networks.iter().flatten() {
+        let parsed = network.get_ref().parse();
+        let error = |error: crate::machine::NetworkError| text.wrong_at(network, error.to_string());
+        hygiene.home_networks.push(parsed.map_err(error)?);
+    }
+    if let Some(cooldown) = &table.cooldown {
+        hygiene.cooldown_nanos = duration(text, cooldown)?;
+    }
+    if let Some(budget) = &table.alerts_per_second {
+        hygiene.alerts_per_second = number(text, budget, "`alerts_per_second`", 1..=u32::MAX)?;
+    }
+    Ok(hygiene)
+}
+
+fn duration(text: &Text, value: &Spanned<String>) -> Result<u64, RulesError> {
+    match duration_nanos(value.get_ref()) {
+        Ok(nanos) if nanos <= DURATION_LIMIT_NANOS => Ok(nanos),
+        Ok(_) => Err(text.wrong_at(value, "longer than a day (24h)")),
+        Err(what) => Err(text.wrong_at(value, what)),
+    }
+}
+
+fn number(
+    text: &Text,
+    value: &Spanned<i64>,
+    what: &str,
+    range: std::ops::RangeInclusive<u32>,
+) -> Result<u32, RulesError> {
+    let fits = u32::try_from(*value.get_ref()).ok().filter(|number| range.contains(number));
+    fits.ok_or_else(|| {
+        let (from, to) = (range.start(), range.end());
+        text.wrong_at(value, format!("{what} is {}, expected {from} to {to}", value.get_ref()))
+    })
+}

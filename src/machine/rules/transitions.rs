@@ -1,0 +1,270 @@
+//! `[[transition]]` rows: read in order, the first that matches decides.
+
+use std::ops::Range;
+
+use toml::Spanned;
+
+use crate::flow::Direction;
+use crate::machine::{Input, Next, RuleBook, RuleId, RuleSet};
+use crate::state::State;
+
+use super::RulesError;
+use super::error::alternatives;
+use super::place::Text;
+use super::states::{Declared, NEXT, Places, States};
+use super::syntax::{self, Names, TransitionTable};
+use super::values::{FlagCondition, flag_bits};
+
+/// One row, understood.
+#[derive(Debug)]
+pub(super) struct Row {
+    pub places: Places,
+    pub from: Option<Sender>,
+    pub flags: FlagCondition,
+    action: Action,
+    pub alerts: RuleSet,
+    pub span: Range<usize>,
+}
+
+/// Who a packet must come from, seen from the end that the state remembers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sender {
+    End,
+    Other,
+}
+
+#[derive(Debug)]
+enum Action {
+    Keep,
+    Delete,
+    /// By place in the list of declared states.
+    Go(usize, TargetEnd),
+    GoNext(TargetEnd),
+}
+
+/// Which end the new state remembers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TargetEnd {
+    Kept,
+    Sender,
+    Receiver,
+}
+
+impl Row {
+    pub fn matches(
+        &self,
+        states: &States,
+        place: Option<State>,
+        way: Direction,
+        input: Input,
+    ) -> bool {
+        let sent_by_end = || end_of(states, place) == Some(way);
+        self.places.contains(place)
+            && self.flags.matches(input)
+            && match self.from {
+                None => true,
+                Some(Sender::End) => sent_by_end(),
+                Some(Sender::Other) => !sent_by_end(),
+            }
+    }
+
+    pub fn next(&self, states: &States, place: Option<State>, way: Direction) -> Next {
+        let (target, target_end) = match self.action {
+            Action::Keep => return Next::Keep,
+            Action::Delete => return Next::Delete,
+            Action::Go(target, end) => (target, end),
+            Action::GoNext(end) => (after(states, place), end),
+        };
+        let end = match target_end {
+            TargetEnd::Sender => way,
+            TargetEnd::Receiver => opposite(way),
+            TargetEnd::Kept => end_of(states, place).unwrap_or(way),
+        };
+        let state = states.declared.get(target).and_then(|declared| declared.state(end));
+        state.map_or(Next::Keep, Next::Go)
+    }
+}
+
+fn end_of(states: &States, place: Option<State>) -> Option<Direction> {
+    states.infos.get(place?.index())?.end
+}
+
+/// The state declared after the one at `place`; the last one stays.
+fn after(states: &States, place: Option<State>) -> usize {
+    let next = place.and_then(|state| states.declared(state)).map_or(0, |(at, _)| at + 1);
+    next.min(states.declared.len().saturating_sub(1))
+}
+
+const fn opposite(way: Direction) -> Direction {
+    match way {
+        Direction::Forward => Direction::Backward,
+        Direction::Backward => Direction::Forward,
+    }
+}
+
+/// Reads one row.
+pub(super) fn read(
+    text: &Text,
+    states: &States,
+    book: &RuleBook,
+    table: &Spanned<TransitionTable>,
+) -> Result<Row, RulesError> {
+    let span = table.span();
+    let table = table.get_ref();
+    let places = states.places(text, &table.r#in)?;
+    if places == Places::default() {
+        return Err(text.wrong(span, "`in` names no state, so the row never matches"));
+    }
+    Ok(Row {
+        places,
+        from: table.from.as_ref().map(|from| sender(text, states, places, from)).transpose()?,
+        flags: flags(text, [&table.set, &table.clear, &table.exact])?,
+        action: action(text, states, places, table)?,
+        alerts: table
+            .alert
+            .as_ref()
+            .map_or(Ok(RuleSet::EMPTY), |names| rules(text, book, names))?,
+        span,
+    })
+}
+
+/// `from`: the word that the states use for the end they remember, or `other`.
+fn sender(
+    text: &Text,
+    states: &States,
+    places: Places,
+    from: &Spanned<String>,
+) -> Result<Sender, RulesError> {
+    let word = from.get_ref();
+    for place in places.iter() {
+        let declared = place.and_then(|state| states.declared(state)).map(|(_, declared)| declared);
+        let Some((name, end)) = declared.and_then(|d| Some((&d.name, d.end.as_ref()?))) else {
+            let place = declared.map_or("absent", |declared| &declared.name);
+            let what = format!("`from` needs states with an `end`, and `{place}` has none");
+            return Err(text.wrong_at(from, what));
+        };
+        if word != "other" && word != end {
+            let what = format!(
+                "`{word}` is no end of state `{name}`, expected {}",
+                alternatives([end.as_str(), "other"])
+            );
+            return Err(text.wrong_at(from, what));
+        }
+    }
+    Ok(if word == "other" { Sender::Other } else { Sender::End })
+}
+
+/// `set`, `clear` and `exact`, in this order.
+pub(super) fn flags(
+    text: &Text,
+    [set, clear, exact]: [&Option<Spanned<String>>; 3],
+) -> Result<FlagCondition, RulesError> {
+    let bits = |value: &Option<Spanned<String>>| match value {
+        None => Ok(0),
+        Some(value) => flag_bits(value.get_ref()).map_err(|what| text.wrong_at(value, what)),
+    };
+    let mut condition = FlagCondition { set: bits(set)?, clear: bits(clear)? };
+    if let Some(value) = exact {
+        let wanted = bits(exact)?;
+        if wanted & Input::DATA_BIT != 0 || condition.set & 0xff != 0 || condition.clear & 0xff != 0
+        {
+            let what = "`exact` fixes all eight flags: `set` and `clear` can then only say `data`";
+            return Err(text.wrong_at(value, what));
+        }
+        condition.set |= wanted;
+        condition.clear |= !wanted & 0xff;
+    }
+    match set.as_ref().or(clear.as_ref()) {
+        Some(value) if condition.set & condition.clear != 0 => {
+            Err(text.wrong_at(value, "a flag cannot be both set and clear"))
+        }
+        _ => Ok(condition),
+    }
+}
+
+fn action(
+    text: &Text,
+    states: &States,
+    places: Places,
+    table: &TransitionTable,
+) -> Result<Action, RulesError> {
+    let target = match (&table.go, table.delete) {
+        (None, delete) => {
+            if let Some(end) = &table.end {
+                return Err(
+                    text.wrong_at(end, "`end` says which end `go` remembers; there is none")
+                );
+            }
+            return Ok(if delete { Action::Delete } else { Action::Keep });
+        }
+        (Some(go), true) => return Err(text.wrong_at(go, "a row can `go` or `delete`, not both")),
+        (Some(go), false) => go,
+    };
+    let end = match table.end.as_ref().map(|end| (end, end.get_ref().as_str())) {
+        None => TargetEnd::Kept,
+        Some((_, "sender")) => TargetEnd::Sender,
+        Some((_, "receiver")) => TargetEnd::Receiver,
+        Some((end, other)) => {
+            let what = format!("unknown end `{other}`, expected `sender` or `receiver`");
+            return Err(text.wrong_at(end, what));
+        }
+    };
+    let go_next = target.get_ref() == NEXT;
+    let found = states.declared.iter().position(|state| &state.name == target.get_ref());
+    if found.is_none() && !go_next {
+        return Err(text.wrong_at(target, states.unknown(target.get_ref(), &[NEXT])));
+    }
+    for place in places.iter() {
+        let to = states.declared.get(found.unwrap_or_else(|| after(states, place)));
+        if let Some(what) = to.and_then(|to| end_mismatch(states, place, to, end)) {
+            return Err(text.wrong_at(table.end.as_ref().unwrap_or(target), what));
+        }
+    }
+    Ok(match found {
+        Some(target) => Action::Go(target, end),
+        None => Action::GoNext(end),
+    })
+}
+
+/// Why a state cannot remember the end it is told to, if so.
+fn end_mismatch(
+    states: &States,
+    place: Option<State>,
+    to: &Declared,
+    end: TargetEnd,
+) -> Option<String> {
+    match (&to.end, end) {
+        (Some(_), TargetEnd::Kept) if end_of(states, place).is_none() => Some(format!(
+            "state `{}` remembers an end: say `end = \"sender\"` or `end = \"receiver\"`",
+            to.name
+        )),
+        (None, TargetEnd::Sender | TargetEnd::Receiver) => {
+            Some(format!("state `{}` remembers no end, so leave `end` out", to.name))
+        }
+        _ => None,
+    }
+}
+
+/// `[otherwise]`: what a packet fires that no row is for.
+pub(super) fn otherwise(
+    text: &Text,
+    book: &RuleBook,
+    table: &Option<Spanned<syntax::OtherwiseTable>>,
+) -> Result<RuleSet, RulesError> {
+    match table {
+        Some(table) => rules(text, book, &table.get_ref().alert),
+        None => Ok(RuleSet::EMPTY),
+    }
+}
+
+fn rules(text: &Text, book: &RuleBook, names: &Names) -> Result<RuleSet, RulesError> {
+    names.iter().map(|name| rule(text, book, name)).collect()
+}
+
+fn rule(text: &Text, book: &RuleBook, name: &Spanned<String>) -> Result<RuleId, RulesError> {
+    let found = book.find(name.get_ref()).map(|rule| rule.id);
+    found.ok_or_else(|| {
+        let known = alternatives(book.iter().map(|rule| rule.name.as_str()));
+        text.wrong_at(name, format!("unknown rule `{}`, expected {known}", name.get_ref()))
+    })
+}
