@@ -20,12 +20,14 @@
 //! | C pipeline | [`capture`] | `Source`, `Frame`; file readers; parsing to TCP |
 //! | D outputs | [`report`] | what people and programs get to see |
 //! | E tools | [`trace`] | a seeded generator of labelled traces |
+//! | | [`engine`] | what runs over packets: thresholds |
 //! | F commands | [`cmd`] | one file a verb |
 //!
 //! Imports go upward only: A ← B ← C ← D ← E ← F; `tests/tidy.rs` holds us to it.
 
 pub mod capture;
 pub mod cmd;
+pub mod engine;
 pub mod flow;
 pub mod hash;
 pub mod machine;

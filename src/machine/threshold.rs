@@ -13,6 +13,8 @@ pub enum ThresholdKey {
     Destination,
     /// Per (source, destination) pair.
     Pair,
+    /// Per (source, destination port): one service asked for on many hosts.
+    SourceAndPort,
 }
 
 /// What a threshold counts.
@@ -22,13 +24,14 @@ pub enum Counted {
     HalfOpen,
     /// Distinct destination ports that refused (RST) or did not answer a first packet.
     UnansweredPorts,
-    /// Distinct destination hosts of first packets of any kind; IPv6 by /64.
+    /// Distinct destination hosts of first packets of any kind that came to nothing (refused, not
+    /// answered in time, or left half-open); IPv6 by /64.
     Destinations,
-    /// RST packets.
+    /// RST packets, but for the first in each direction of a 5-tuple that was seen before.
     Resets,
-    /// FIN packets.
+    /// FIN packets, but for the first in each direction of a 5-tuple that was seen before.
     Fins,
-    /// SYN+ACK packets that answer no SYN.
+    /// SYN+ACK packets that answer no SYN and that nothing but RST follows.
     UnsolicitedSynAcks,
 }
 

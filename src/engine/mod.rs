@@ -1,0 +1,3 @@
+//! What runs over the packets of a capture, in their order.
+
+pub mod thresholds;

@@ -1,0 +1,221 @@
+//! Counts per key over a sliding window, in a table of fixed size.
+//!
+//! A window is cut into [`SLICES`] slices: it covers between three quarters and the whole of its
+//! length, never more. The table is set-associative; when a set is full, the key with the least
+//! in its window makes room, so a heavy key stays whatever swarms around it. A key that comes
+//! back starts from nothing: counts may be too low, never too high.
+
+use super::distinct::Bitmap;
+
+const SLICES: usize = 4;
+const WAYS: usize = 8;
+
+/// What one slice of a window holds.
+pub(super) trait Tally: Copy + Default {
+    fn add(&mut self, item: u64);
+    fn total(slices: &[Self; SLICES]) -> u64;
+}
+
+/// Counts everything.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Events(u32);
+
+impl Tally for Events {
+    fn add(&mut self, _item: u64) {
+        self.0 = self.0.saturating_add(1);
+    }
+
+    fn total(slices: &[Self; SLICES]) -> u64 {
+        slices.iter().map(|slice| u64::from(slice.0)).sum()
+    }
+}
+
+/// Counts different items.
+impl Tally for Bitmap {
+    fn add(&mut self, item: u64) {
+        Bitmap::add(self, item);
+    }
+
+    fn total(slices: &[Self; SLICES]) -> u64 {
+        slices.iter().fold(Bitmap::default(), |all, slice| all.union(slice)).estimate()
+    }
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Entry<T> {
+    key: u64,
+    /// The number of the youngest slice, in slice lengths since 1970.
+    slice: u64,
+    slices: [T; SLICES],
+    silent_until_nanos: u64,
+    suppressed: u64,
+}
+
+impl<T: Tally> Entry<T> {
+    /// Moves the window on to a slice; time that runs backwards counts as the youngest slice.
+    fn advance(&mut self, slice: u64) {
+        let passed = slice.saturating_sub(self.slice).min(SLICES as u64);
+        self.slice = self.slice.max(slice);
+        for gone in 0..passed {
+            let at = (self.slice - gone) as usize % SLICES;
+            if let Some(old) = self.slices.get_mut(at) {
+                *old = T::default();
+            }
+        }
+    }
+
+    fn is_idle(&self, slice: u64, at_nanos: u64) -> bool {
+        slice.saturating_sub(self.slice) >= SLICES as u64 && self.silent_until_nanos <= at_nanos
+    }
+}
+
+/// When a key's count is enough, and for how long that was told.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Trigger {
+    pub count: u64,
+    pub window_nanos: u64,
+    pub cooldown_nanos: u64,
+}
+
+/// A key's count reached the trigger.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Reached {
+    pub count: u64,
+    /// What was counted in silence since the last time.
+    pub suppressed: u64,
+}
+
+/// The keys of one rule.
+#[derive(Debug)]
+pub(super) struct KeyTable<T> {
+    entries: Box<[Entry<T>]>,
+    trigger: Trigger,
+    pub evicted: u64,
+    pub suppressed: u64,
+}
+
+impl<T: Tally> KeyTable<T> {
+    /// Room for about `keys` keys.
+    pub fn new(keys: usize, trigger: Trigger) -> Self {
+        let sets = keys.clamp(WAYS, 1 << 24).div_ceil(WAYS).next_power_of_two();
+        KeyTable {
+            entries: vec![Entry::default(); sets * WAYS].into_boxed_slice(),
+            trigger,
+            evicted: 0,
+            suppressed: 0,
+        }
+    }
+
+    /// Bytes allocated.
+    pub fn memory_bytes(&self) -> usize {
+        size_of_val(&*self.entries)
+    }
+
+    /// Counts an item (its hash) for a key (its hash) at a time that does not run backwards.
+    pub fn count(&mut self, key: u64, item: u64, at_nanos: u64) -> Option<Reached> {
+        let trigger = self.trigger;
+        let slice = at_nanos / (trigger.window_nanos / SLICES as u64).max(1);
+        let entry = self.entry(key, slice, at_nanos)?;
+        entry.advance(slice);
+        let youngest = entry.slice as usize % SLICES;
+        entry.slices.get_mut(youngest)?.add(item);
+        if at_nanos < entry.silent_until_nanos {
+            entry.suppressed += 1;
+            self.suppressed += 1;
+            return None;
+        }
+        let count = T::total(&entry.slices);
+        (count >= trigger.count).then(|| {
+            entry.silent_until_nanos = at_nanos.saturating_add(trigger.cooldown_nanos);
+            Reached { count, suppressed: std::mem::take(&mut entry.suppressed) }
+        })
+    }
+
+    /// The key's entry; a new one takes the place of an idle key or of the one with the least.
+    fn entry(&mut self, key: u64, slice: u64, at_nanos: u64) -> Option<&mut Entry<T>> {
+        let sets = self.entries.len() / WAYS;
+        let start = (key >> 40) as usize % sets * WAYS;
+        let set = self.entries.get_mut(start..start + WAYS)?;
+        if let Some(way) = set.iter().position(|entry| entry.key == key) {
+            return set.get_mut(way);
+        }
+        let worth = |entry: &Entry<T>| match entry.is_idle(slice, at_nanos) {
+            true => (false, 0, 0),
+            false => (entry.silent_until_nanos > at_nanos, T::total(&entry.slices), entry.slice),
+        };
+        let victim = set.iter_mut().min_by_key(|entry| worth(entry))?;
+        let never_used = victim.key == 0 && victim.slice == 0;
+        self.evicted += u64::from(!never_used && !victim.is_idle(slice, at_nanos));
+        *victim = Entry { key, slice, ..Entry::default() };
+        Some(victim)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Random;
+
+    const WINDOW: u64 = 1000;
+
+    fn table<T: Tally>(count: u64, cooldown_nanos: u64) -> KeyTable<T> {
+        KeyTable::new(64, Trigger { count, window_nanos: WINDOW, cooldown_nanos })
+    }
+
+    #[test]
+    fn fires_at_the_count_and_then_keeps_silent() {
+        let mut events = table::<Events>(10, 5000);
+        let fired: Vec<(u64, Reached)> =
+            (0..6000).filter_map(|at| Some((at, events.count(1, 0, at)?))).collect();
+        assert_eq!(fired[0], (9, Reached { count: 10, suppressed: 0 }));
+        let (at, again) = fired[1];
+        assert_eq!((at, again.suppressed), (5009, 4999));
+        assert!((750..=1000).contains(&again.count), "three quarters to all of the window");
+        assert_eq!((fired.len(), events.suppressed), (2, 4999 + 990));
+    }
+
+    #[test]
+    fn what_is_slower_than_the_window_never_fires() {
+        let mut events = table::<Events>(10, 0);
+        assert!((0..1000).all(|i| events.count(1, 0, i * WINDOW / 9).is_none()));
+    }
+
+    #[test]
+    fn distinct_items_count_once_over_all_slices() {
+        let mut random = Random::new(1);
+        let items: Vec<u64> = (0..9).map(|_| random.next_u64()).collect();
+        let mut distinct = table::<Bitmap>(10, 0);
+        for at in 0..5000 {
+            assert_eq!(distinct.count(1, items[at as usize % 9], at), None);
+        }
+        let more = (0..4).filter_map(|_| distinct.count(1, random.next_u64(), 5000)).count();
+        assert!(more >= 1);
+    }
+
+    #[test]
+    fn gaps_of_years_and_time_running_backwards() {
+        let mut events = table::<Events>(10, 0);
+        for i in 0..9 {
+            assert_eq!(events.count(1, 0, i), None);
+        }
+        assert_eq!(events.count(1, 0, u64::MAX), None, "the window moved on");
+        for at in (0..8).rev() {
+            assert_eq!(events.count(1, 0, at), None);
+        }
+        assert!(events.count(1, 0, 0).is_some(), "what comes late counts as now");
+    }
+
+    /// A key with one event in 16, the rest keys that come once: ten thousand times the table.
+    #[test]
+    fn a_heavy_key_survives_a_swarm() {
+        let mut random = Random::new(2);
+        let mut events = table::<Events>(50, u64::MAX);
+        let mut fired = 0;
+        for at in 0..640_000u64 {
+            let key = if at % 16 == 0 { 7 << 40 } else { random.next_u64() };
+            fired += u32::from(events.count(key, 0, at / 100).is_some());
+        }
+        assert_eq!(fired, 1);
+        assert!(events.evicted > 100_000);
+    }
+}

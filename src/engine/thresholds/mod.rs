@@ -1,0 +1,303 @@
+//! Floods, scans and storms: so many of something, per key, within a window.
+//!
+//! # What it holds
+//! First packets of 5-tuples wait for an answer ([`SketchLimits::pending`]). What comes of them is
+//! counted per key: a SYN that its sender never follows up is half-open; a first packet of any
+//! kind that is refused or not answered in time is a try at a port and at a host. RST and FIN
+//! count when they are stray or repeated, SYN+ACK when nothing asked for it and nothing follows.
+//! So clients and crawlers that talk to many hosts which answer are no sweep, a capture that
+//! begins in the middle of flows is no ACK scan (data, a second packet or any answer clears it),
+//! and in one-way captures the sender's ACK stands for the answer that was not seen.
+//!
+//! # Bounds
+//! All memory is allocated by [`Thresholds::new`]. Under floods beyond it the counts are lower
+//! bounds; what was left out is in [`Thresholds::losses`]. Distinct counts err as
+//! [`distinct`] says, windows as [`KeyTable`](counters::KeyTable) does.
+//!
+//! # Time
+//! Time is the largest packet time so far. What becomes due between two packets is judged, in
+//! order, with the time at which it became due.
+
+mod counters;
+pub mod distinct;
+mod pending;
+mod recent;
+mod rules;
+mod tuple;
+
+use std::net::IpAddr;
+
+use crate::flow::{Packet, TcpFlags};
+use crate::machine::{Counted, RuleId, ThresholdRule};
+use crate::time::{NANOS_PER_SEC, Timestamp};
+use pending::{First, FirstKind, Pending};
+use recent::Recent;
+use rules::RuleCounter;
+use tuple::{Tuple, TupleHasher};
+
+/// How much is remembered, and for how long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SketchLimits {
+    /// First packets that wait for an answer at once.
+    pub pending: usize,
+    /// Keys counted at once, for each rule.
+    pub keys_per_rule: usize,
+    /// 5-tuples remembered as seen; between one and two times as many.
+    pub recent_tuples: usize,
+    /// How long a 5-tuple is remembered as seen; between one and two times as long.
+    pub recent_nanos: u64,
+    /// How long a first packet may wait for its answer, and a SYN for its sender's ACK.
+    pub answer_nanos: u64,
+}
+
+/// About 10 MiB with the shipped rules.
+impl Default for SketchLimits {
+    fn default() -> Self {
+        SketchLimits {
+            pending: 1 << 15,
+            keys_per_rule: 1 << 11,
+            recent_tuples: 1 << 20,
+            recent_nanos: 60 * NANOS_PER_SEC,
+            answer_nanos: 5 * NANOS_PER_SEC,
+        }
+    }
+}
+
+/// A rule's count was reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Firing {
+    /// Which rule.
+    pub rule: RuleId,
+    /// When: the time of a packet, or when waiting for one ended.
+    pub time: Timestamp,
+    /// The source address, if the rule counts per source.
+    pub source: Option<IpAddr>,
+    /// The destination address, if the rule counts per destination.
+    pub destination: Option<IpAddr>,
+    /// The packet that was one too many: for scans and floods the first packet that failed.
+    pub packet: Packet,
+    /// How many there were in the window: at least this many, but for the error of distinct counts.
+    pub count: u64,
+    /// How many were counted in silence since the last firing for this key.
+    pub suppressed: u64,
+}
+
+/// What bounded memory left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Losses {
+    /// First packets that were not watched because too many waited.
+    pub unwatched: u64,
+    /// Keys that lost their counts to others.
+    pub evicted_keys: u64,
+    /// Events counted in silence, during cool-downs.
+    pub suppressed: u64,
+}
+
+/// Counts packets against threshold rules. See the module's documentation.
+#[derive(Debug)]
+pub struct Thresholds {
+    hasher: TupleHasher,
+    recent: Recent,
+    pending: Pending,
+    rules: Box<[RuleCounter]>,
+    answer_nanos: u64,
+    now_nanos: u64,
+    /// No later than when something becomes due.
+    wake_nanos: u64,
+}
+
+/// How waiting ended when it ended badly.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Failure {
+    /// The other end sent RST.
+    Refused,
+    /// Time ran out.
+    TimedOut,
+    /// Its sender took it back with RST.
+    Aborted,
+}
+
+impl Thresholds {
+    /// Counters for `rules`; nothing is allocated later.
+    pub fn new(rules: &[ThresholdRule], seed: u64, limits: SketchLimits) -> Self {
+        let hasher = TupleHasher::new(seed);
+        let counter = |&rule| RuleCounter::new(rule, limits.keys_per_rule, hasher);
+        Thresholds {
+            hasher,
+            recent: Recent::new(limits.recent_tuples, limits.recent_nanos),
+            pending: Pending::new(limits.pending),
+            rules: rules.iter().map(counter).collect(),
+            answer_nanos: limits.answer_nanos,
+            now_nanos: 0,
+            wake_nanos: 0,
+        }
+    }
+
+    /// Counts a packet; packets come in the order of the capture.
+    #[inline]
+    pub fn observe(&mut self, packet: &Packet, fired: &mut impl FnMut(Firing)) {
+        self.advance(packet.time, fired);
+        let tuple = self.hasher.tuple(packet);
+        let seen = self.recent.touch(tuple.hash);
+        let ordinary =
+            packet.flags.0 & NOT_ORDINARY == TcpFlags::ACK.0 && (seen || packet.payload_bytes > 0);
+        if !ordinary || self.pending.may_hold(tuple.hash) {
+            self.examine(packet, tuple, seen, fired);
+        }
+    }
+
+    /// Lets time pass without a packet: an idle tick of a live capture.
+    #[inline]
+    pub fn advance(&mut self, now: Timestamp, fired: &mut impl FnMut(Firing)) {
+        self.now_nanos = self.now_nanos.max(now.as_nanos());
+        if self.now_nanos >= self.wake_nanos {
+            self.wake(fired);
+        }
+    }
+
+    /// Judges all that still waits, as if no more packets came: the end of the last file.
+    pub fn finish(&mut self, fired: &mut impl FnMut(Firing)) {
+        while let Some(first) = self.pending.pop_due(u64::MAX) {
+            self.fail(&first, Failure::TimedOut, first.due_nanos, fired);
+        }
+    }
+
+    /// What bounded memory left out so far.
+    pub fn losses(&self) -> Losses {
+        Losses {
+            unwatched: self.pending.unwatched(),
+            evicted_keys: self.rules.iter().map(RuleCounter::evicted_keys).sum(),
+            suppressed: self.rules.iter().map(RuleCounter::suppressed).sum(),
+        }
+    }
+
+    /// Bytes allocated; never changes.
+    pub fn memory_bytes(&self) -> usize {
+        self.recent.memory_bytes()
+            + self.pending.memory_bytes()
+            + self.rules.iter().map(RuleCounter::memory_bytes).sum::<usize>()
+    }
+
+    #[cold]
+    fn wake(&mut self, fired: &mut impl FnMut(Firing)) {
+        while let Some(first) = self.pending.pop_due(self.now_nanos) {
+            self.fail(&first, Failure::TimedOut, first.due_nanos, fired);
+        }
+        if self.now_nanos >= self.recent.rotate_at_nanos() {
+            self.recent.rotate(self.now_nanos);
+        }
+        self.wake_nanos = self.pending.next_due_nanos().min(self.recent.rotate_at_nanos());
+    }
+
+    /// A packet that is not plainly part of a flow under way.
+    #[inline(never)]
+    fn examine(
+        &mut self,
+        packet: &Packet,
+        tuple: Tuple,
+        seen: bool,
+        fired: &mut impl FnMut(Firing),
+    ) {
+        self.storm(packet, tuple, seen, fired);
+        let Some(first) = self.pending.find(tuple.hash) else {
+            self.begin(packet, tuple, seen);
+            return;
+        };
+        let same_sender = first.forward == tuple.forward;
+        let (reset, ack) = (packet.flags.has(TcpFlags::RST), packet.flags.has(TcpFlags::ACK));
+        let synack = packet.flags.has(SYN_ACK);
+        let failure = match (first.kind, same_sender) {
+            (FirstKind::Syn, true) if reset => Some(Failure::Aborted),
+            (FirstKind::Syn, false) if reset && !first.answered => Some(Failure::Refused),
+            (FirstKind::Syn, false) => {
+                first.answered = true;
+                return;
+            }
+            (FirstKind::Syn, true) if !ack => return,
+            (FirstKind::Flagless, true) if !ack => return,
+            (FirstKind::SynAck, true) if synack || reset => return,
+            (_, false) if reset => Some(Failure::Refused),
+            _ => None,
+        };
+        let first = self.pending.remove(tuple.hash);
+        if let (Some(first), Some(failure)) = (first, failure) {
+            self.fail(&first, failure, self.now_nanos, fired);
+        }
+    }
+
+    /// Lets a first packet wait, if it is one that must be answered.
+    fn begin(&mut self, packet: &Packet, tuple: Tuple, seen: bool) {
+        let flags = packet.flags;
+        let kind = match (flags.has(TcpFlags::SYN), flags.has(TcpFlags::ACK)) {
+            _ if flags.has(TcpFlags::RST) => return,
+            (true, false) => FirstKind::Syn,
+            (false, false) => FirstKind::Flagless,
+            (true, true) if !seen => FirstKind::SynAck,
+            (false, true) if !seen && packet.payload_bytes == 0 => FirstKind::BareAck,
+            _ => return,
+        };
+        let due_nanos = self.now_nanos.saturating_add(self.answer_nanos);
+        self.wake_nanos = self.wake_nanos.min(due_nanos);
+        self.pending.insert(First {
+            hash: tuple.hash,
+            packet: *packet,
+            kind,
+            forward: tuple.forward,
+            answered: false,
+            due_nanos,
+        });
+    }
+
+    /// Counts RST and FIN that are stray or repeated: the first of a known 5-tuple, in each
+    /// direction, is how connections end.
+    fn storm(&mut self, packet: &Packet, tuple: Tuple, seen: bool, fired: &mut impl FnMut(Firing)) {
+        for (flag, counted) in [(TcpFlags::RST, Counted::Resets), (TcpFlags::FIN, Counted::Fins)] {
+            if packet.flags.has(flag) {
+                let which = u64::from(flag.0) << 1 | u64::from(tuple.forward);
+                let repeated = self.recent.touch(self.hasher.number(tuple.hash ^ which));
+                if !seen || repeated {
+                    self.count(counted, packet, self.now_nanos, fired);
+                }
+            }
+        }
+    }
+
+    fn fail(
+        &mut self,
+        first: &First,
+        failure: Failure,
+        at_nanos: u64,
+        fired: &mut impl FnMut(Firing),
+    ) {
+        let mut count = |counted| self.count(counted, &first.packet, at_nanos, fired);
+        if first.kind == FirstKind::SynAck {
+            return count(Counted::UnsolicitedSynAcks);
+        }
+        count(Counted::Destinations);
+        if !first.answered && failure != Failure::Aborted {
+            count(Counted::UnansweredPorts);
+        }
+        if first.kind == FirstKind::Syn && failure != Failure::Refused {
+            count(Counted::HalfOpen);
+        }
+    }
+
+    fn count(
+        &mut self,
+        counted: Counted,
+        packet: &Packet,
+        at_nanos: u64,
+        fired: &mut impl FnMut(Firing),
+    ) {
+        for rule in self.rules.iter_mut().filter(|rule| rule.counts(counted)) {
+            if let Some(firing) = rule.count(packet, Timestamp::from_nanos(at_nanos)) {
+                fired(firing);
+            }
+        }
+    }
+}
+
+const SYN_ACK: TcpFlags = TcpFlags::SYN.with(TcpFlags::ACK);
+
+/// A packet of an open flow has ACK and none of the others.
+const NOT_ORDINARY: u8 = TcpFlags::SYN.0 | TcpFlags::FIN.0 | TcpFlags::RST.0 | TcpFlags::ACK.0;

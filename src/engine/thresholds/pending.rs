@@ -1,0 +1,288 @@
+//! First packets that wait for an answer: a fixed slab, listed in the order of their deadlines.
+//!
+//! All wait equally long, so the list is in order of arrival and expiry looks at its head alone.
+//! A table of small counters says for most packets that nothing of theirs waits; it fits the
+//! first caches. When the slab is full, further first packets are not watched and counted as
+//! such: under a flood the watched are a sample of it, and places free up as deadlines pass.
+
+use crate::flow::Packet;
+
+const NONE: u32 = u32::MAX;
+const FILTER_COUNTERS: usize = 1 << 15;
+
+/// What kind of first packet waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FirstKind {
+    /// SYN without ACK.
+    Syn,
+    /// Neither SYN nor ACK nor RST: NULL, FIN and XMAS scans. No stack sends these.
+    Flagless,
+    /// A bare ACK or FIN+ACK on an unknown 5-tuple: a probe, or a flow older than the capture.
+    BareAck,
+    /// SYN+ACK that no SYN asked for, as far as was seen.
+    SynAck,
+}
+
+/// A first packet and what came of it so far.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct First {
+    pub hash: u64,
+    pub packet: Packet,
+    pub kind: FirstKind,
+    /// The direction of the packet in its 5-tuple.
+    pub forward: bool,
+    /// Whether the other end said anything but RST.
+    pub answered: bool,
+    /// When waiting ends.
+    pub due_nanos: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Slot {
+    first: Option<First>,
+    older: u32,
+    /// The next younger one, or the next free slot.
+    newer: u32,
+}
+
+/// The first packets that wait.
+#[derive(Debug)]
+pub(super) struct Pending {
+    slots: Box<[Slot]>,
+    free: u32,
+    oldest: u32,
+    newest: u32,
+    /// Open addressing with linear probing, at most half full: numbers of slots.
+    index: Box<[u32]>,
+    filter: Box<[u8]>,
+    unwatched: u64,
+}
+
+impl Pending {
+    /// Room for `capacity` first packets.
+    pub fn new(capacity: usize) -> Self {
+        let capacity = capacity.clamp(1, 1 << 24);
+        let slot =
+            |i: usize| Slot { first: None, older: NONE, newer: next_free(i as u32, capacity) };
+        Pending {
+            slots: (0..capacity).map(slot).collect(),
+            free: 0,
+            oldest: NONE,
+            newest: NONE,
+            index: vec![NONE; (2 * capacity).next_power_of_two()].into_boxed_slice(),
+            filter: vec![0; FILTER_COUNTERS].into_boxed_slice(),
+            unwatched: 0,
+        }
+    }
+
+    /// False if nothing of this 5-tuple waits; true means it may.
+    #[inline]
+    pub fn may_hold(&self, hash: u64) -> bool {
+        self.filter.get(filter_at(hash)).is_some_and(|&waiting| waiting != 0)
+    }
+
+    /// When the longest waiting one is due; `u64::MAX` if none waits.
+    #[inline]
+    pub fn next_due_nanos(&self) -> u64 {
+        self.first_at(self.oldest).map_or(u64::MAX, |first| first.due_nanos)
+    }
+
+    /// How many first packets found no room.
+    pub fn unwatched(&self) -> u64 {
+        self.unwatched
+    }
+
+    /// Bytes allocated.
+    pub fn memory_bytes(&self) -> usize {
+        size_of_val(&*self.slots) + size_of_val(&*self.index) + size_of_val(&*self.filter)
+    }
+
+    /// The first packet of this 5-tuple that waits.
+    pub fn find(&mut self, hash: u64) -> Option<&mut First> {
+        let slot = *self.index.get(self.index_at(hash)?)?;
+        self.slots.get_mut(slot as usize)?.first.as_mut()
+    }
+
+    /// Lets a first packet wait, due no earlier than those that wait already; it must not wait yet.
+    pub fn insert(&mut self, first: First) {
+        let slot = self.free;
+        let Some(place) = self.slots.get_mut(slot as usize) else {
+            self.unwatched += 1;
+            return;
+        };
+        self.free = place.newer;
+        *place = Slot { first: Some(first), older: self.newest, newer: NONE };
+        match self.slots.get_mut(self.newest as usize) {
+            Some(newest) => newest.newer = slot,
+            None => self.oldest = slot,
+        }
+        self.newest = slot;
+        let mask = self.index.len() - 1;
+        let mut at = home(first.hash) & mask;
+        while self.index.get(at).is_some_and(|&taken| taken != NONE) {
+            at = (at + 1) & mask;
+        }
+        if let Some(entry) = self.index.get_mut(at) {
+            *entry = slot;
+        }
+        if let Some(counter) = self.filter.get_mut(filter_at(first.hash)) {
+            *counter = counter.saturating_add(1);
+        }
+    }
+
+    /// Ends the waiting of this 5-tuple's first packet.
+    pub fn remove(&mut self, hash: u64) -> Option<First> {
+        let at = self.index_at(hash)?;
+        let slot = *self.index.get(at)?;
+        self.close_gap(at);
+        self.release(slot)
+    }
+
+    /// Takes the longest waiting one out if it is due.
+    pub fn pop_due(&mut self, now_nanos: u64) -> Option<First> {
+        let first = self.first_at(self.oldest)?;
+        if first.due_nanos > now_nanos {
+            return None;
+        }
+        self.remove(first.hash)
+    }
+
+    fn first_at(&self, slot: u32) -> Option<First> {
+        self.slots.get(slot as usize)?.first
+    }
+
+    /// Where in the index a hash is.
+    fn index_at(&self, hash: u64) -> Option<usize> {
+        let mask = self.index.len() - 1;
+        let mut at = home(hash) & mask;
+        loop {
+            let slot = *self.index.get(at)?;
+            if self.first_at(slot)?.hash == hash {
+                return Some(at);
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
+    /// Empties a place of the index and moves up those behind it that may move, so that probing
+    /// needs no tombstones.
+    fn close_gap(&mut self, mut gap: usize) {
+        let mask = self.index.len() - 1;
+        let mut at = gap;
+        loop {
+            at = (at + 1) & mask;
+            let Some(first) = self.index.get(at).and_then(|&slot| self.first_at(slot)) else {
+                break;
+            };
+            let from_home = at.wrapping_sub(home(first.hash)) & mask;
+            if from_home >= at.wrapping_sub(gap) & mask {
+                self.index.swap(gap, at);
+                gap = at;
+            }
+        }
+        if let Some(entry) = self.index.get_mut(gap) {
+            *entry = NONE;
+        }
+    }
+
+    /// Unlinks a slot and gives it back.
+    fn release(&mut self, slot: u32) -> Option<First> {
+        let place = self.slots.get_mut(slot as usize)?;
+        let first = place.first.take()?;
+        let (older, newer) = (place.older, place.newer);
+        place.newer = self.free;
+        self.free = slot;
+        match self.slots.get_mut(older as usize) {
+            Some(older) => older.newer = newer,
+            None => self.oldest = newer,
+        }
+        match self.slots.get_mut(newer as usize) {
+            Some(newer) => newer.older = older,
+            None => self.newest = older,
+        }
+        if let Some(counter) = self.filter.get_mut(filter_at(first.hash)) {
+            // A counter that is full no longer knows how many it stands for: it stays.
+            *counter -= u8::from((1..u8::MAX).contains(counter));
+        }
+        Some(first)
+    }
+}
+
+fn next_free(slot: u32, capacity: usize) -> u32 {
+    if slot as usize + 1 < capacity { slot + 1 } else { NONE }
+}
+
+#[inline]
+fn filter_at(hash: u64) -> usize {
+    (hash >> 24) as usize % FILTER_COUNTERS
+}
+
+fn home(hash: u64) -> usize {
+    (hash >> 39) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flow::TcpFlags;
+    use crate::random::Random;
+    use crate::time::Timestamp;
+    use std::collections::BTreeMap;
+
+    fn first(hash: u64, due_nanos: u64) -> First {
+        let packet = Packet {
+            time: Timestamp::default(),
+            src: [10, 0, 0, 1].into(),
+            dst: [10, 0, 0, 2].into(),
+            src_port: 1,
+            dst_port: 2,
+            flags: TcpFlags::SYN,
+            vlan: [0; 2],
+            payload_bytes: 0,
+            wire_bytes: 60,
+        };
+        First { hash, packet, kind: FirstKind::Syn, forward: true, answered: false, due_nanos }
+    }
+
+    /// Random inserts, removals and expiries against an ordered map of due times.
+    #[test]
+    fn does_what_a_map_does() {
+        let mut random = Random::new(1);
+        let mut pending = Pending::new(64);
+        let mut model: BTreeMap<u64, u64> = BTreeMap::new();
+        let mut unwatched = 0;
+        for now in 0..200_000u64 {
+            // Few hashes that share their home: long runs in the index, and wrap-around.
+            let hash = random.below(100) << 32 | (random.below(2) * 0x1ff) << 39;
+            match random.below(10) {
+                0..6 if !model.contains_key(&hash) => {
+                    if model.len() < 64 {
+                        model.insert(hash, now);
+                    } else {
+                        unwatched += 1;
+                    }
+                    pending.insert(first(hash, now));
+                }
+                6..9 => {
+                    assert_eq!(pending.find(hash).map(|f| f.due_nanos), model.get(&hash).copied());
+                    let gone = model.remove(&hash);
+                    assert_eq!(pending.remove(hash).map(|f| f.due_nanos), gone);
+                }
+                _ => {
+                    let due = now.saturating_sub(100);
+                    while let Some(popped) = pending.pop_due(due) {
+                        assert_eq!(model.values().min(), Some(&popped.due_nanos));
+                        assert_eq!(model.remove(&popped.hash), Some(popped.due_nanos));
+                    }
+                    assert!(model.values().all(|&waiting| waiting > due));
+                }
+            }
+            assert_eq!(pending.next_due_nanos(), model.values().min().copied().unwrap_or(u64::MAX));
+            assert!(model.keys().all(|&hash| pending.may_hold(hash)));
+        }
+        assert_eq!(pending.unwatched(), unwatched);
+        while pending.pop_due(u64::MAX).is_some() {}
+        assert!(pending.filter.iter().all(|&counter| counter == 0));
+        assert!(pending.index.iter().all(|&slot| slot == NONE));
+    }
+}

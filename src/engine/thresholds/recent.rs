@@ -1,0 +1,134 @@
+//! Which 5-tuples were seen lately: two generations of a Bloom filter, one word a key.
+//!
+//! A key is in the younger generation or the older one. When the younger is full or has had its
+//! time, the older is emptied and takes its place. Both words of a key lie side by side, so that a
+//! packet costs one memory access. A key is remembered for one to two periods, or while one to
+//! two times the capacity of other keys come by. A false "seen" (about 1 % at worst) makes a
+//! probe go uncounted; no key that was seen within a period is called new.
+
+/// A generation is full with so many keys per 64-bit word on average.
+const KEYS_PER_BLOCK: usize = 4;
+
+/// A memory of hashes, of fixed size.
+#[derive(Debug)]
+pub(super) struct Recent {
+    blocks: Box<[[u64; 2]]>,
+    young: usize,
+    keys_in_young: usize,
+    period_nanos: u64,
+    rotate_at_nanos: u64,
+}
+
+impl Recent {
+    /// A memory for `keys` per generation of at most `period_nanos`.
+    pub fn new(keys: usize, period_nanos: u64) -> Self {
+        let blocks = keys.div_ceil(KEYS_PER_BLOCK).next_power_of_two();
+        Recent {
+            blocks: vec![[0; 2]; blocks].into_boxed_slice(),
+            young: 0,
+            keys_in_young: 0,
+            period_nanos: period_nanos.max(1),
+            rotate_at_nanos: 0,
+        }
+    }
+
+    /// When [`Recent::rotate`] is due next.
+    #[inline]
+    pub fn rotate_at_nanos(&self) -> u64 {
+        self.rotate_at_nanos
+    }
+
+    /// Forgets what has had its time. A gap of two periods or more forgets everything.
+    #[cold]
+    pub fn rotate(&mut self, now_nanos: u64) {
+        let late = now_nanos.saturating_sub(self.rotate_at_nanos) >= self.period_nanos;
+        self.turn();
+        if late {
+            self.turn();
+        }
+        self.rotate_at_nanos = now_nanos.saturating_add(self.period_nanos);
+    }
+
+    /// Remembers a hash; true if it was remembered already.
+    #[inline]
+    pub fn touch(&mut self, hash: u64) -> bool {
+        let at = (hash >> 32) as usize & (self.blocks.len() - 1);
+        let bits = word_of(hash);
+        let Some(block) = self.blocks.get_mut(at) else { return false };
+        if block[self.young & 1] & bits == bits {
+            return true;
+        }
+        let known = block[(self.young & 1) ^ 1] & bits == bits;
+        block[self.young & 1] |= bits;
+        self.keys_in_young += 1;
+        if self.keys_in_young > self.blocks.len() * KEYS_PER_BLOCK {
+            self.turn();
+        }
+        known
+    }
+
+    /// Bytes allocated.
+    pub fn memory_bytes(&self) -> usize {
+        size_of_val(&*self.blocks)
+    }
+
+    #[cold]
+    fn turn(&mut self) {
+        self.young ^= 1;
+        self.keys_in_young = 0;
+        for block in &mut self.blocks {
+            block[self.young & 1] = 0;
+        }
+    }
+}
+
+/// Four of the 64 bits.
+#[inline]
+fn word_of(hash: u64) -> u64 {
+    1 << (hash & 63) | 1 << (hash >> 6 & 63) | 1 << (hash >> 12 & 63) | 1 << (hash >> 18 & 63)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Random;
+
+    #[test]
+    fn what_was_seen_within_a_period_is_known() {
+        let mut recent = Recent::new(1000, 10);
+        let mut random = Random::new(1);
+        let keys: Vec<u64> = (0..500).map(|_| random.next_u64()).collect();
+        recent.rotate(0);
+        for &key in &keys {
+            recent.touch(key);
+        }
+        assert!(keys.iter().all(|&key| recent.touch(key)));
+        recent.rotate(10);
+        assert!(keys.iter().all(|&key| recent.touch(key)), "touched again: young again");
+        recent.rotate(20);
+        recent.rotate(30);
+        let still = keys.iter().filter(|&&key| recent.touch(key)).count();
+        assert!(still < 10, "{still} of 500 outlived two rotations");
+    }
+
+    #[test]
+    fn a_gap_of_years_forgets_all_at_once() {
+        let mut recent = Recent::new(1000, 10);
+        recent.rotate(0);
+        recent.touch(42);
+        recent.rotate(u64::MAX);
+        assert!(!recent.touch(42));
+    }
+
+    /// Full generations, the worst case: with four bits a key and four keys a word, the Poisson
+    /// mean of (set bits / 64)^4 is 0.75 %, twice that for two generations.
+    #[test]
+    fn strangers_are_rarely_taken_for_known() {
+        let mut recent = Recent::new(1 << 16, 1);
+        let mut random = Random::new(2);
+        let trials = 1 << 18;
+        let wrong = (0..trials).filter(|_| recent.touch(random.next_u64())).count();
+        let rate = wrong as f64 / f64::from(trials);
+        assert!(rate < 0.015, "{rate}");
+    }
+}
