@@ -81,7 +81,7 @@ struct Members {
 enum State {
     Between(BlockBuffer),
     Gzip(GzDecoder<BlockBuffer>),
-    Zstd(ZstdFrame),
+    Zstd(Box<ZstdFrame>),
     Lz4(Lz4Decoder<BlockBuffer>),
     Over,
 }
@@ -123,7 +123,9 @@ impl Members {
         }
         match Compression::of(input.unread()) {
             found if found != Some(self.compression) => self.padding(input),
-            Some(Compression::Zstd) => ZstdFrame::new(input).map(State::Zstd),
+            Some(Compression::Zstd) => {
+                ZstdFrame::new(input).map(|frame| State::Zstd(Box::new(frame)))
+            }
             Some(Compression::Lz4) => Ok(State::Lz4(Lz4Decoder::new(input))),
             _ => Ok(State::Gzip(GzDecoder::new(input))),
         }
