@@ -1,5 +1,7 @@
 //! The command line: one file a verb, each with its arguments and a `run`.
 
+mod rules;
+
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -13,9 +15,13 @@ pub struct Cli {
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {}
+enum Command {
+    Rules(rules::RulesArgs),
+}
 
 /// Runs the command that `cli` names.
 pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
-    match cli.command {}
+    match cli.command {
+        Command::Rules(args) => rules::run(args),
+    }
 }
