@@ -13,6 +13,8 @@ pub enum ThresholdKey {
     Destination,
     /// Per (source, destination) pair.
     Pair,
+    /// Per (source, destination port): one service asked for on many hosts.
+    SourceAndPort,
 }
 
 /// What a threshold counts.

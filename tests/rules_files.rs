@@ -2,11 +2,10 @@
 
 use std::fs;
 
+use acsm::flow::{Direction, FlowKeyKind, TcpFlags};
+use acsm::machine::{Next, Rules, RulesError};
+use acsm::state::{Lookup, State};
 use tempfile::TempDir;
-
-use super::*;
-use crate::flow::TcpFlags;
-use crate::state::Lookup;
 
 /// A machine of one state, to which tests add what they are about.
 const BASE: &str = r#"flow_keys = ["connection"]
@@ -245,7 +244,7 @@ fn rules_that_cannot_be() {
     );
     base_refused(
         &threshold("\"pair\"", "\"flow\""),
-        ":15: unknown word for `per`, `flow`, expected `source`, `destination` or `pair`",
+        ":15: unknown word for `per`, `flow`, expected `source`, `destination`, `pair` or `source_and_port`",
     );
     base_refused(
         &threshold("10s", "10"),
