@@ -18,9 +18,9 @@
 //! | B pure core | [`machine`] | what a packet means for its flow; rules |
 //! | | [`store`] | `Store`: exact, dbf, sbf, kbf; aging |
 //! | C pipeline | [`capture`] | `Source`, `Frame`; file readers; parsing to TCP |
+//! | | [`engine`] | one run: workers that drive flows, the exact shadow, thresholds, alerts in order |
 //! | D outputs | [`report`] | what people and programs get to see |
 //! | E tools | [`trace`] | a seeded generator of labelled traces |
-//! | | [`engine`] | what runs over packets: thresholds |
 //! | F commands | [`cmd`] | one file a verb |
 //!
 //! Imports go upward only: A ← B ← C ← D ← E ← F; `tests/tidy.rs` holds us to it.

@@ -10,6 +10,7 @@ use super::output;
 use super::progress::Progress;
 use crate::capture::Source as _;
 use crate::report::inspect::{Facts, Summary, page};
+use crate::report::trace::TraceReport;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -51,7 +52,8 @@ pub fn run(args: &InspectArgs) -> anyhow::Result<ExitCode> {
     if !args.quiet {
         output::warn_of_damage(source.damages());
     }
-    let summary = Summary::new(&facts, &source.link_types(), source.damages());
+    let trace = TraceReport::new(&facts.frames, &source.link_types(), source.damages());
+    let summary = Summary::new(&facts, trace);
     output::to_stdout(|out| match args.json {
         true => {
             serde_json::to_writer_pretty(&mut *out, &summary)?;

@@ -5,6 +5,7 @@ mod input;
 mod inspect;
 mod output;
 pub(crate) mod progress;
+mod rules;
 
 use std::process::ExitCode;
 
@@ -33,6 +34,7 @@ pub struct Cli {
 enum Command {
     Inspect(inspect::InspectArgs),
     Generate(generate::Args),
+    Rules(rules::RulesArgs),
 }
 
 /// Runs the command that `cli` names.
@@ -40,5 +42,6 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     match cli.command {
         Command::Inspect(args) => inspect::run(&args),
         Command::Generate(args) => generate::run(args),
+        Command::Rules(args) => rules::run(args),
     }
 }

@@ -1,3 +1,42 @@
-//! What runs over the packets of a capture, in their order.
+//! The pipeline: packets in, alerts and figures out.
+//!
+//! ```text
+//! run: source → parse → front ─┬→ worker: lookup → step → write → sweep ─┬→ gather → sink
+//!                              └→ worker …                              ─┘
+//! ```
+//!
+//! | file | what |
+//! |---|---|
+//! | [`run`](mod@run) | the loop of one run |
+//! | `front` | what must see all packets in order: clock, thresholds, learning |
+//! | `crew`, `worker` | the workers, in threads or inline; what one does with a packet |
+//! | [`verify`] | the exact shadow, and the errors it counts |
+//! | `gather`, `hygiene`, `cooldown` | findings back in order, thinned out, to the [`Sink`] |
+//! | [`thresholds`] | floods, scans and storms, in sketches of their own |
+//!
+//! What comes out does not depend on the number of workers: flows live in 16 shards by their
+//! digest, workers own whole shards, and whatever must see all packets sees them in order.
 
+mod alert;
+mod clock;
+mod cooldown;
+mod crew;
+mod finding;
+mod front;
+mod gather;
+mod hygiene;
+mod learning;
+pub mod run;
+mod tally;
 pub mod thresholds;
+pub mod verify;
+mod worker;
+
+pub use alert::{Alert, Sink, WatchStep};
+pub use clock::Phase;
+pub use front::Watch;
+pub use gather::{AlertCounts, AlertDifference};
+pub use hygiene::LeftOut;
+pub use run::{Outcome, RunError, RunPlan, run};
+pub use tally::{Lookups, Nanos, Tally};
+pub use verify::Errors;

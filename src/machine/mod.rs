@@ -20,6 +20,7 @@ mod hygiene;
 mod rule;
 mod rule_set;
 mod rules;
+mod suppression;
 mod table;
 mod threshold;
 
@@ -27,5 +28,6 @@ pub use hygiene::{Hygiene, Network, NetworkError};
 pub use rule::{Category, Counterparts, GENERATOR_ID, Preset, Rule, RuleBook, RuleKind};
 pub use rule_set::RuleSet;
 pub use rules::{Rules, RulesError, SHIPPED, Warning};
+pub use suppression::{SuppressionError, Suppressions};
 pub use table::{Input, Machine, Next, Outcome, StateInfo};
 pub use threshold::{Counted, RuleId, ThresholdKey, ThresholdRule};

@@ -112,8 +112,8 @@ fn threshold_rule(
     rule: &Rule,
 ) -> Result<ThresholdRule, RulesError> {
     let table = table.get_ref();
-    let counted = named(&COUNTED, table.of.get_ref(), "thing to count");
-    let per = named(&THRESHOLD_KEYS, table.per.get_ref(), "key");
+    let counted = named(&COUNTED, table.of.get_ref(), "word for `of`,");
+    let per = named(&THRESHOLD_KEYS, table.per.get_ref(), "word for `per`,");
     let window_nanos = duration(text, &table.window)?;
     if window_nanos == 0 {
         return Err(text.wrong_at(&table.window, "a window is longer than nothing"));

@@ -187,6 +187,3 @@ fn refuse_both_directions(
     }
     Ok(())
 }
-
-#[cfg(test)]
-mod tests;

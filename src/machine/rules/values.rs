@@ -78,10 +78,11 @@ pub(super) const COUNTED: [(Counted, &str); 6] = [
 ];
 
 /// What thresholds count per, and its names.
-pub(super) const THRESHOLD_KEYS: [(ThresholdKey, &str); 3] = [
+pub(super) const THRESHOLD_KEYS: [(ThresholdKey, &str); 4] = [
     (ThresholdKey::Source, "source"),
     (ThresholdKey::Destination, "destination"),
     (ThresholdKey::Pair, "pair"),
+    (ThresholdKey::SourceAndPort, "source_and_port"),
 ];
 
 /// The value that `name` stands for in a list as above; `what` is what it should be.

@@ -36,8 +36,8 @@ fn overview(out: &mut impl Write, facts: &Facts, summary: &Summary) -> io::Resul
     if let Some((first, last)) = facts.frames.span {
         writeln!(out, "  time         {first} to {last} ({})", duration(last.since(first)))?;
     }
-    if !summary.link_types.is_empty() {
-        writeln!(out, "  link types   {}", summary.link_types.join(", "))?;
+    if !summary.trace.link_types.is_empty() {
+        writeln!(out, "  link types   {}", summary.trace.link_types.join(", "))?;
     }
     writeln!(
         out,
@@ -46,7 +46,7 @@ fn overview(out: &mut impl Write, facts: &Facts, summary: &Summary) -> io::Resul
         grouped(summary.five_tuples)
     )?;
     writeln!(out, "  TCP bytes    {} on the wire", bytes(facts.frames.tcp_bytes))?;
-    if let Some(damage) = &summary.damaged {
+    if let Some(damage) = &summary.trace.damaged {
         writeln!(out, "  damaged      {damage}")?;
     }
     Ok(())

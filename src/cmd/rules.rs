@@ -1,0 +1,102 @@
+//! `acsm rules`: check a rules file, list those that come with acsm, show one.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use anyhow::{Context, bail};
+use clap::{Args, Subcommand};
+
+use crate::machine::{RuleKind, Rules, SHIPPED};
+
+/// Rules files: check one of yours, list and show those that come with acsm.
+#[derive(Debug, Args)]
+pub struct RulesArgs {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Read a rules file with all it includes, and say what is in it or what is wrong
+    Check {
+        /// A path, or the name of a file that comes with acsm
+        file: String,
+    },
+    /// List the rules files that come with acsm
+    List,
+    /// Print a rules file that comes with acsm: a start for your own
+    Show {
+        /// Its name, as `acsm rules list` gives it
+        name: String,
+    },
+}
+
+/// Runs `acsm rules …`.
+pub fn run(args: RulesArgs) -> anyhow::Result<ExitCode> {
+    let text = match args.verb {
+        Verb::Check { file } => {
+            let rules = Rules::load(&file).context("the rules cannot be used")?;
+            for warning in &rules.warnings {
+                eprintln!("warning: {warning}");
+            }
+            summary(&rules)
+        }
+        Verb::List => SHIPPED.iter().map(|(name, text)| list_line(name, text)).collect(),
+        Verb::Show { name } => match SHIPPED.iter().find(|(known, _)| *known == name) {
+            Some((_, text)) => (*text).to_owned(),
+            None => bail!("no rules file `{name}` comes with acsm; `acsm rules list` names them"),
+        },
+    };
+    match io::stdout().lock().write_all(text.as_bytes()) {
+        // whoever reads has seen enough
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
+        result => result.context("cannot write to standard output").map(|()| ExitCode::SUCCESS),
+    }
+}
+
+/// `tcp-flags: 6 states, 8 transitions, 16 rules (…)`
+fn summary(rules: &Rules) -> String {
+    let kinds = RuleKind::ALL.into_iter().filter_map(|kind| {
+        let count = rules.book.of_kind(kind).len();
+        (count > 0).then(|| format!("{count} {}", kind.name()))
+    });
+    format!(
+        "{}: {} states, {} transitions, {} rules ({})\n",
+        rules.file,
+        rules.machine.states().len(),
+        rules.transitions,
+        rules.book.len(),
+        kinds.collect::<Vec<_>>().join(", "),
+    )
+}
+
+/// A file's name, and what it says of itself in its first comment.
+fn list_line(name: &str, text: &str) -> String {
+    let comment = text.lines().next().unwrap_or_default().trim_start_matches(['#', ' ']);
+    let about =
+        comment.strip_prefix(name).map_or(comment, |rest| rest.trim_start_matches([':', ' ']));
+    format!("{name:<18}{about}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_shipped_file_is_listed_with_its_subject() {
+        for (name, text) in SHIPPED {
+            let line = list_line(name, text);
+            assert!(line.starts_with(name) && line.trim_end().ends_with('.'), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_summary_counts_what_is_there() {
+        let rules = Rules::load("tcp-flags").unwrap();
+        assert_eq!(
+            summary(&rules),
+            "<tcp-flags>: 6 states, 8 transitions, 16 rules \
+             (2 mark, 7 flag, 1 no_session, 6 threshold)\n"
+        );
+    }
+}

@@ -1,0 +1,176 @@
+//! The workers of a run, in threads of their own or, alone, in the caller's.
+//!
+//! Packets travel in rounds. Each worker gets its part of every round, in order, and gives the
+//! buffer back with what it found; so a round is complete when each worker has given one back, and
+//! no message needs a number. Bounded queues are the only thing that flows back.
+
+use crossbeam_channel::{Receiver, Sender, bounded};
+use std::thread::{Scope, ScopedJoinHandle};
+
+use super::finding::Findings;
+use super::tally::Tally;
+use super::worker::{Event, Worker};
+use crate::flow::FlowId;
+use crate::store::{Epoch, Store, StoreStats};
+
+/// Rounds on their way at once: one being filled, one being worked on, one waiting for each side.
+const IN_FLIGHT: usize = 4;
+
+/// One worker's part of a round, there and back.
+#[derive(Default)]
+struct Batch {
+    events: Vec<Event>,
+    findings: Findings,
+}
+
+enum Order {
+    Work(Batch),
+    Finish(Epoch),
+}
+
+/// Workers that take events and give findings back, round by round.
+pub struct Crew<'scope, 'plan, S: Store> {
+    hands: Hands<'scope, 'plan, S>,
+    /// The round being filled: one batch a worker.
+    filling: Vec<Batch>,
+    spare: Vec<Batch>,
+    in_flight: usize,
+}
+
+enum Hands<'scope, 'plan, S: Store> {
+    Inline(Box<Worker<'plan, S>>),
+    Threads(Vec<Hand<'scope>>),
+}
+
+struct Hand<'scope> {
+    orders: Sender<Order>,
+    results: Receiver<Batch>,
+    thread: ScopedJoinHandle<'scope, (Tally, StoreStats)>,
+}
+
+/// A worker thread ended before its time: it panicked.
+#[derive(Debug, Clone, Copy, thiserror::Error)]
+#[error("a worker thread ended unexpectedly")]
+pub struct WorkerLost;
+
+/// Which worker of `workers` owns a shard.
+pub const fn owner(shard: usize, workers: usize) -> usize {
+    shard % workers
+}
+
+impl<'scope, 'plan: 'scope, S: Store + 'scope> Crew<'scope, 'plan, S> {
+    /// Sets `workers` to work: one alone in this thread, several each in its own.
+    pub fn new(
+        mut workers: Vec<Worker<'plan, S>>,
+        scope: &'scope Scope<'scope, '_>,
+    ) -> Crew<'scope, 'plan, S> {
+        let count = workers.len().clamp(1, FlowId::SHARDS);
+        let hands = match workers.pop() {
+            Some(worker) if workers.is_empty() => Hands::Inline(Box::new(worker)),
+            last => {
+                workers.extend(last);
+                Hands::Threads(workers.into_iter().map(|worker| start(worker, scope)).collect())
+            }
+        };
+        let filling = (0..count).map(|_| Batch::default()).collect();
+        Crew { hands, filling, spare: Vec::new(), in_flight: 0 }
+    }
+
+    /// Adds an event to the round being filled.
+    #[inline]
+    pub fn push(&mut self, event: Event) {
+        let worker = owner(event.id.shard(), self.filling.len());
+        self.filling[worker].events.push(event);
+    }
+
+    /// Sends the round off. With `findings` come back those of a round that is done, if enough
+    /// are on their way; says whether one came.
+    pub fn send(&mut self, findings: &mut Findings) -> Result<bool, WorkerLost> {
+        match &mut self.hands {
+            Hands::Inline(worker) => {
+                for batch in &mut self.filling {
+                    worker.process(&batch.events, findings);
+                    batch.events.clear();
+                }
+                return Ok(true);
+            }
+            Hands::Threads(hands) => {
+                for (hand, filled) in hands.iter().zip(&mut self.filling) {
+                    let batch = std::mem::replace(filled, self.spare.pop().unwrap_or_default());
+                    hand.orders.send(Order::Work(batch)).map_err(|_| WorkerLost)?;
+                }
+            }
+        }
+        self.in_flight += 1;
+        if self.in_flight == IN_FLIGHT { self.receive(findings) } else { Ok(false) }
+    }
+
+    /// Waits for the oldest round on its way; says whether there was one.
+    pub fn receive(&mut self, findings: &mut Findings) -> Result<bool, WorkerLost> {
+        let Hands::Threads(hands) = &self.hands else { return Ok(false) };
+        if self.in_flight == 0 {
+            return Ok(false);
+        }
+        for hand in hands {
+            let mut batch = hand.results.recv().map_err(|_| WorkerLost)?;
+            findings.append(&mut batch.findings);
+            batch.events.clear();
+            self.spare.push(batch);
+        }
+        self.in_flight -= 1;
+        Ok(true)
+    }
+
+    /// Lets every worker finish, and adds up what they counted.
+    pub fn finish(self, now: Epoch) -> Result<(Tally, StoreStats), WorkerLost> {
+        let hands = match self.hands {
+            Hands::Inline(worker) => return Ok(worker.finish(now)),
+            Hands::Threads(hands) => hands,
+        };
+        for hand in &hands {
+            hand.orders.send(Order::Finish(now)).map_err(|_| WorkerLost)?;
+        }
+        let mut tally = Tally::default();
+        let mut stats = StoreStats::default();
+        for hand in hands {
+            let (worker_tally, worker_stats) = hand.thread.join().map_err(|_| WorkerLost)?;
+            tally.merge(worker_tally);
+            stats += worker_stats;
+        }
+        Ok((tally, stats))
+    }
+}
+
+fn start<'scope, 'plan: 'scope, S: Store + 'scope>(
+    worker: Worker<'plan, S>,
+    scope: &'scope Scope<'scope, '_>,
+) -> Hand<'scope> {
+    let (orders, orders_in) = bounded(IN_FLIGHT);
+    let (results_out, results) = bounded(IN_FLIGHT);
+    let thread = scope.spawn(move || serve(worker, &orders_in, &results_out));
+    Hand { orders, results, thread }
+}
+
+/// A worker thread's life. It ends with its orders: also when the sending side gave up.
+fn serve<S: Store>(
+    mut worker: Worker<'_, S>,
+    orders: &Receiver<Order>,
+    results: &Sender<Batch>,
+) -> (Tally, StoreStats) {
+    let mut last = Epoch::default();
+    for order in orders {
+        match order {
+            Order::Work(mut batch) => {
+                worker.process(&batch.events, &mut batch.findings);
+                if results.send(batch).is_err() {
+                    break;
+                }
+            }
+            Order::Finish(now) => {
+                last = now;
+                break;
+            }
+        }
+    }
+    worker.finish(last)
+}

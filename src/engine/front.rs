@@ -1,0 +1,88 @@
+//! The reading end: from a parsed packet to an event for the worker that owns its flow.
+
+use std::net::IpAddr;
+
+use super::clock::Clock;
+use super::learning::Learning;
+use super::run::RunPlan;
+use super::thresholds::{Firing, SketchLimits, Thresholds};
+use super::worker::Event;
+use crate::flow::{FlowKeyKind, Keyer, Packet};
+use crate::store::Epoch;
+
+/// Two addresses whose flows are shown step by step, in either direction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Watch(pub IpAddr, pub IpAddr);
+
+/// Everything that must see all packets, in their order.
+pub struct Front {
+    keyer: Keyer,
+    clock: Clock,
+    learning: Learning,
+    watch: Option<Watch>,
+    thresholds: Option<Thresholds>,
+    epoch: Epoch,
+}
+
+impl Front {
+    /// The reading end of a run.
+    pub fn new(plan: &RunPlan) -> Front {
+        let mut thresholds = plan.rules.thresholds.clone();
+        thresholds.retain(|threshold| plan.shown.contains(threshold.rule));
+        let sketches = || Thresholds::new(&thresholds, plan.seed, SketchLimits::default());
+        let sees_both_directions = plan.keyer.kind == FlowKeyKind::Connection;
+        Front {
+            keyer: plan.keyer,
+            clock: Clock::new(plan.phase),
+            learning: Learning::new(plan.startup_nanos, sees_both_directions),
+            watch: plan.watch,
+            thresholds: (!thresholds.is_empty()).then(sketches),
+            epoch: Epoch::default(),
+        }
+    }
+
+    /// The event that a packet is, and what thresholds it breaks.
+    #[inline]
+    pub fn event(&mut self, packet: Packet, index: u32, firings: &mut Vec<(u32, Firing)>) -> Event {
+        if let Some(thresholds) = &mut self.thresholds {
+            thresholds.observe(&packet, &mut |firing| firings.push((index, firing)));
+        }
+        let (key, direction) = self.keyer.key(&packet);
+        let id = self.keyer.id(&key);
+        self.epoch = self.clock.advance(packet.time);
+        self.learning.observe(packet.time, id, direction);
+        Event {
+            packet,
+            id,
+            epoch: self.epoch,
+            index,
+            direction,
+            watched: self.watch.is_some_and(|watch| watch.sees(&packet)),
+            no_session_muted: self.learning.mutes_no_session(),
+        }
+    }
+
+    /// What is still due when no more packets come.
+    pub fn finish(&mut self, firings: &mut Vec<(u32, Firing)>) {
+        if let Some(thresholds) = &mut self.thresholds {
+            thresholds.finish(&mut |firing| firings.push((u32::MAX, firing)));
+        }
+    }
+
+    /// The epoch of the last packet.
+    pub fn epoch(&self) -> Epoch {
+        self.epoch
+    }
+
+    /// Whether the capture seems to show one direction of its flows only.
+    pub fn is_one_way(&self) -> bool {
+        self.learning.is_one_way()
+    }
+}
+
+impl Watch {
+    fn sees(self, packet: &Packet) -> bool {
+        let Watch(a, b) = self;
+        (packet.src, packet.dst) == (a, b) || (packet.src, packet.dst) == (b, a)
+    }
+}

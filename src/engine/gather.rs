@@ -1,0 +1,173 @@
+//! Puts the findings of all workers back in packet order, thins them out and hands them on.
+
+use std::collections::HashMap;
+use std::io;
+
+use super::alert::{Alert, Sink};
+use super::finding::{Finding, Findings};
+use super::hygiene::{AlertFilter, LeftOut};
+use super::thresholds::Firing;
+use crate::flow::{FlowKey, Keyer, Packet};
+use crate::machine::{RuleId, RuleSet};
+
+/// Where findings come together. One for a run, in the thread that reads.
+pub struct Gather<'a, K: Sink> {
+    sink: &'a mut K,
+    keyer: Keyer,
+    filter: AlertFilter<'a>,
+    shadow: Option<Shadow<'a>>,
+}
+
+/// What would have been shown had the store been exact.
+struct Shadow<'a> {
+    filter: AlertFilter<'a>,
+    /// Alerts shown less alerts that an exact store would have shown.
+    surplus: HashMap<(RuleId, FlowKey), i64>,
+}
+
+/// What became of all alerts.
+#[derive(Debug, Clone)]
+pub struct AlertCounts {
+    /// Shown, by rule.
+    pub shown: [u64; RuleSet::LIMIT],
+    /// Not shown, by reason.
+    pub left_out: LeftOut,
+    /// Against the exact shadow, if there was one.
+    pub difference: Option<AlertDifference>,
+}
+
+/// The multiset difference, over (rule, flow), to what an exact store would have shown.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct AlertDifference {
+    /// Alerts that only an exact store would have shown.
+    pub missed: u64,
+    /// Alerts that an exact store would not have shown.
+    pub spurious: u64,
+}
+
+impl<'a, K: Sink> Gather<'a, K> {
+    /// Hands on to `sink` what `filter` admits. `shadow_filter`, in the same state, compares.
+    pub fn new(
+        sink: &'a mut K,
+        keyer: Keyer,
+        filter: AlertFilter<'a>,
+        shadow_filter: Option<AlertFilter<'a>>,
+    ) -> Self {
+        let shadow = shadow_filter.map(|filter| Shadow { filter, surplus: HashMap::new() });
+        Gather { sink, keyer, filter, shadow }
+    }
+
+    /// Takes the findings of one round, in any order, and what thresholds fired in it. Leaves
+    /// `findings` empty.
+    pub fn round(&mut self, findings: &mut Findings, firings: &[(u32, Firing)]) -> io::Result<()> {
+        findings.sort();
+        let mut steps = findings.steps.iter().peekable();
+        let mut shown = false;
+        for alert in in_order(&findings.alerts, firings, self.keyer) {
+            while let Some((_, step)) = steps.next_if(|(index, _)| *index <= alert.index) {
+                self.sink.step(step)?;
+            }
+            shown |= self.show(alert)?;
+        }
+        for (_, step) in steps {
+            self.sink.step(step)?;
+        }
+        if let Some(shadow) = &mut self.shadow {
+            for mut exact in in_order(&findings.shadow_alerts, firings, self.keyer) {
+                if shadow.filter.admits(&mut exact.alert, exact.muted) {
+                    *shadow.surplus.entry(exact.key(self.keyer)).or_default() -= 1;
+                }
+            }
+        }
+        findings.clear();
+        if shown { self.sink.flush() } else { Ok(()) }
+    }
+
+    fn show(&mut self, mut indexed: Indexed) -> io::Result<bool> {
+        let admitted = self.filter.admits(&mut indexed.alert, indexed.muted);
+        if admitted {
+            if let Some(shadow) = &mut self.shadow {
+                *shadow.surplus.entry(indexed.key(self.keyer)).or_default() += 1;
+            }
+            self.sink.alert(&indexed.alert)?;
+        }
+        Ok(admitted)
+    }
+
+    /// What became of all alerts.
+    pub fn finish(self) -> AlertCounts {
+        let difference = self.shadow.map(|shadow| {
+            let mut difference = AlertDifference::default();
+            for surplus in shadow.surplus.into_values() {
+                match surplus < 0 {
+                    true => difference.missed += surplus.unsigned_abs(),
+                    false => difference.spurious += surplus.unsigned_abs(),
+                }
+            }
+            difference
+        });
+        AlertCounts { shown: self.filter.shown, left_out: self.filter.left_out, difference }
+    }
+}
+
+/// An alert with its packet's place in the round.
+struct Indexed {
+    index: u32,
+    muted: bool,
+    alert: Alert,
+}
+
+impl Indexed {
+    fn key(&self, keyer: Keyer) -> (RuleId, FlowKey) {
+        (self.alert.rule, keyer.key(&self.alert.packet).0)
+    }
+}
+
+/// Both kinds of alerts as one sequence; what a packet's time made due comes before the packet.
+fn in_order<'f>(
+    findings: &'f [Finding],
+    firings: &'f [(u32, Firing)],
+    keyer: Keyer,
+) -> impl Iterator<Item = Indexed> + 'f {
+    let mut findings = findings.iter().map(from_finding).peekable();
+    let mut firings =
+        firings.iter().map(move |(at, firing)| from_firing(*at, firing, keyer)).peekable();
+    std::iter::from_fn(move || match (firings.peek(), findings.peek()) {
+        (Some(firing), Some(finding)) if firing.index > finding.index => findings.next(),
+        (Some(_), _) => firings.next(),
+        (None, _) => findings.next(),
+    })
+}
+
+fn from_finding(finding: &Finding) -> Indexed {
+    let event = &finding.event;
+    let alert = Alert {
+        rule: finding.rule,
+        time: event.packet.time,
+        packet: event.packet,
+        flow: event.id,
+        answer: Some(finding.answer),
+        state: finding.state,
+        confidence: finding.confidence,
+        count: None,
+        left_out: 0,
+    };
+    Indexed { index: event.index, muted: event.no_session_muted, alert }
+}
+
+fn from_firing(index: u32, firing: &Firing, keyer: Keyer) -> Indexed {
+    let packet: Packet = firing.packet;
+    let alert = Alert {
+        rule: firing.rule,
+        time: firing.time,
+        packet,
+        flow: keyer.id(&keyer.key(&packet).0),
+        answer: None,
+        state: None,
+        // Counted by a sketch of its own: the store has no part in it.
+        confidence: 1.0,
+        count: Some(firing.count),
+        left_out: firing.suppressed,
+    };
+    Indexed { index, muted: false, alert }
+}

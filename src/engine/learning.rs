@@ -1,0 +1,143 @@
+//! When "no session" means nothing: while starting up, and in captures that see one direction.
+//!
+//! A packet of a flow that began before the capture did looks like a packet of no flow. So the
+//! rules about such packets stay mute until every flow that was under way at the start has either
+//! shown itself or gone idle. And where a tap sees one direction only, half of every session is
+//! missing for good. Thresholds are never muted: they count, they do not presume.
+
+use crate::flow::{Direction, FlowId};
+use crate::time::Timestamp;
+
+/// Flows watched at once to learn whether both directions are seen.
+const SAMPLE: usize = 4096;
+/// A flow is judged by its first packets: bulk data goes one way for a while, never for so long.
+const PACKETS_TO_JUDGE: u8 = 8;
+/// So many flows have to be judged before a capture is.
+const FLOWS_TO_JUDGE: u32 = 16;
+/// Beyond this the counts are halved: what was long ago matters less.
+const MEMORY_FLOWS: u32 = 4096;
+
+/// Learns what a capture is like, packet by packet.
+#[derive(Debug)]
+pub struct Learning {
+    startup_nanos: u64,
+    judges_directions: bool,
+    first: Option<Timestamp>,
+    now: Timestamp,
+    sample: Box<[Sampled; SAMPLE]>,
+    one_way: u32,
+    two_way: u32,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Sampled {
+    tag: u32,
+    forward: u8,
+    backward: u8,
+}
+
+impl Learning {
+    /// Learns for `startup_nanos` of trace time before "no session" counts for anything.
+    /// Directions tell something only where both belong to one flow.
+    pub fn new(startup_nanos: u64, judges_directions: bool) -> Self {
+        Learning {
+            startup_nanos,
+            judges_directions,
+            first: None,
+            now: Timestamp::default(),
+            sample: Box::new([Sampled::default(); SAMPLE]),
+            one_way: 0,
+            two_way: 0,
+        }
+    }
+
+    /// Takes in a packet.
+    #[inline]
+    pub fn observe(&mut self, time: Timestamp, id: FlowId, direction: Direction) {
+        self.first.get_or_insert(time);
+        self.now = self.now.max(time);
+        if !self.judges_directions {
+            return;
+        }
+        let flow = &mut self.sample[id.salt() as usize % SAMPLE];
+        if flow.tag != id.fingerprint() {
+            *flow = Sampled { tag: id.fingerprint(), forward: 0, backward: 0 };
+        }
+        if flow.forward + flow.backward >= PACKETS_TO_JUDGE {
+            return;
+        }
+        match direction {
+            Direction::Forward => flow.forward += 1,
+            Direction::Backward => flow.backward += 1,
+        }
+        if flow.forward + flow.backward == PACKETS_TO_JUDGE {
+            let both = flow.forward > 0 && flow.backward > 0;
+            self.judge(both);
+        }
+    }
+
+    fn judge(&mut self, both_directions: bool) {
+        match both_directions {
+            true => self.two_way += 1,
+            false => self.one_way += 1,
+        }
+        if self.one_way + self.two_way > MEMORY_FLOWS {
+            self.one_way /= 2;
+            self.two_way /= 2;
+        }
+    }
+
+    /// Whether flows that were under way at the start may still be unknown.
+    pub fn is_starting_up(&self) -> bool {
+        self.first.is_none_or(|first| self.now.since(first) < self.startup_nanos)
+    }
+
+    /// Whether nine of ten flows are seen in one direction only.
+    pub fn is_one_way(&self) -> bool {
+        let judged = self.one_way + self.two_way;
+        judged >= FLOWS_TO_JUDGE && self.two_way * 10 < judged
+    }
+
+    /// Whether rules about packets without a session should stay mute.
+    pub fn mutes_no_session(&self) -> bool {
+        self.is_starting_up() || self.is_one_way()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Random;
+
+    fn feed(learning: &mut Learning, flows: u64, directions: &[Direction]) {
+        let mut random = Random::new(flows);
+        for _ in 0..flows {
+            let id = FlowId(u128::from(random.next_u64()) << 64 | u128::from(random.next_u64()));
+            for packet in 0..10 {
+                let direction = directions[packet % directions.len()];
+                learning.observe(Timestamp::new(100, 0), id, direction);
+            }
+        }
+    }
+
+    #[test]
+    fn starting_up_ends_with_trace_time() {
+        let mut learning = Learning::new(60_000_000_000, true);
+        assert!(learning.mutes_no_session(), "nothing seen yet");
+        for (secs, mute) in [(1000, true), (1059, true), (1060, false), (900, false)] {
+            learning.observe(Timestamp::new(secs, 0), FlowId(1), Direction::Forward);
+            assert_eq!(learning.mutes_no_session(), mute, "{secs}");
+        }
+    }
+
+    #[test]
+    fn a_tap_that_sees_one_direction_is_recognised() {
+        let mut learning = Learning::new(0, true);
+        feed(&mut learning, 15, &[Direction::Forward]);
+        assert!(!learning.is_one_way(), "too few to judge");
+        feed(&mut learning, 40, &[Direction::Forward]);
+        assert!(learning.is_one_way());
+        feed(&mut learning, 20, &[Direction::Forward, Direction::Backward]);
+        assert!(!learning.is_one_way(), "both directions are seen after all");
+    }
+}

@@ -1,0 +1,227 @@
+//! One run: from a source of frames to a report of what was found.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use super::alert::Sink;
+use super::clock::Phase;
+use super::crew::{Crew, WorkerLost, owner};
+use super::finding::Findings;
+use super::front::{Front, Watch};
+use super::gather::{AlertCounts, Gather};
+use super::hygiene::AlertFilter;
+use super::tally::Tally;
+use super::thresholds::Firing;
+use super::verify::{Scope, Verifier};
+use super::worker::{WorkPlan, Worker};
+use crate::capture::parse::Parser;
+use crate::capture::{CaptureError, FrameTally, Source};
+use crate::flow::{FlowId, Keyer};
+use crate::machine::{RuleSet, Rules, Suppressions};
+use crate::spec::{Expire, StoreSpec};
+use crate::store::{Store, StoreError, StoreStats, StoreUser, with_store};
+
+/// TCP packets in a round: enough to make hand-overs cheap, few enough to stay in cache.
+const ROUND: u32 = 2048;
+
+/// Everything that a run goes by.
+#[derive(Debug, Clone)]
+pub struct RunPlan {
+    /// Which store, how large.
+    pub store: StoreSpec,
+    /// The state machine of each flow, and what its rules are called.
+    pub rules: Rules,
+    /// The rules whose alerts are shown; the others are only counted.
+    pub shown: RuleSet,
+    /// What the user does not want to see.
+    pub suppressions: Suppressions,
+    /// How packets become flows.
+    pub keyer: Keyer,
+    /// The aging clock's phase.
+    pub phase: Phase,
+    /// How long "no session" rules stay mute at the start.
+    pub startup_nanos: u64,
+    /// Whose steps to show.
+    pub watch: Option<Watch>,
+    /// Seed of the thresholds' sketches.
+    pub seed: u64,
+    /// Whether look-ups that find nothing touch the cells they met.
+    pub touch_absent: bool,
+    /// How many workers, 1 to 16.
+    pub workers: usize,
+    /// Whether to compare with an exact shadow.
+    pub verify: bool,
+    /// Nanoseconds on some clock, for the histograms alone.
+    pub stopwatch: fn() -> u64,
+}
+
+/// What a run found.
+#[derive(Debug)]
+pub struct Outcome {
+    /// Frames, and why some were skipped.
+    pub frames: FrameTally,
+    /// Lookups, errors, times.
+    pub tally: Tally,
+    /// What the stores say about themselves.
+    pub stats: StoreStats,
+    /// Alerts shown and left out.
+    pub alerts: AlertCounts,
+    /// Whether the capture seems to show one direction of its flows only.
+    pub one_way: bool,
+    /// Why reading ended early, if it did. What was read before it is in all figures.
+    pub failure: Option<CaptureError>,
+}
+
+/// Why a run could not be brought to an end.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The store could not be made.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// An output took no more.
+    #[error("cannot write alerts")]
+    Output(#[from] io::Error),
+    /// A worker died.
+    #[error(transparent)]
+    Worker(#[from] WorkerLost),
+}
+
+/// Runs `source` through the machine. `on_round` is told the number of frames now and then;
+/// the run ends early when `stop` is set.
+pub fn run<F: Source, K: Sink>(
+    plan: &RunPlan,
+    source: &mut F,
+    parser: &Parser,
+    sink: &mut K,
+    stop: &AtomicBool,
+    on_round: impl FnMut(u64),
+) -> Result<Outcome, RunError> {
+    with_store(&plan.store, Job { plan, source, parser, sink, stop, on_round })?
+}
+
+/// A run that waits for the type of its store.
+struct Job<'a, F, K, R> {
+    plan: &'a RunPlan,
+    source: &'a mut F,
+    parser: &'a Parser,
+    sink: &'a mut K,
+    stop: &'a AtomicBool,
+    on_round: R,
+}
+
+impl<F: Source, K: Sink, R: FnMut(u64)> StoreUser for Job<'_, F, K, R> {
+    type Output = Result<Outcome, RunError>;
+
+    fn run<S: Store + 'static>(self, make: impl Fn() -> Result<S, StoreError>) -> Self::Output {
+        let workers = crew_of(self.plan, make)?;
+        thread::scope(|scope| self.drive(Crew::new(workers, scope)))
+    }
+}
+
+fn crew_of<S: Store>(
+    plan: &RunPlan,
+    make: impl Fn() -> Result<S, StoreError>,
+) -> Result<Vec<Worker<'_, S>>, StoreError> {
+    let count = plan.workers.clamp(1, FlowId::SHARDS);
+    let mut stores: Vec<Vec<(usize, S)>> = (0..count).map(|_| Vec::new()).collect();
+    for shard in 0..FlowId::SHARDS {
+        stores[owner(shard, count)].push((shard, make()?));
+    }
+    let work = WorkPlan {
+        machine: &plan.rules.machine,
+        shown: plan.shown,
+        keyer: plan.keyer,
+        hashes: plan.store.sizing()?.hashes,
+        touch_absent: plan.touch_absent,
+        stopwatch: plan.stopwatch,
+    };
+    let scope = match (plan.verify, plan.watch) {
+        (true, _) => Some(Scope::Everything),
+        (false, Some(_)) => Some(Scope::Watched),
+        (false, None) => None,
+    };
+    let timed = plan.store.expire == Expire::Timer;
+    let worker = |stores| {
+        let verifier =
+            scope.map(|scope| Verifier::new(&plan.rules.machine, timed, scope)).transpose()?;
+        Ok(Worker::new(work, stores, verifier))
+    };
+    stores.into_iter().map(worker).collect()
+}
+
+/// Thresholds that fired in rounds whose findings are not back yet, oldest round first.
+type Waiting = VecDeque<Vec<(u32, Firing)>>;
+
+impl<'a, F: Source, K: Sink, R: FnMut(u64)> Job<'a, F, K, R> {
+    fn drive<'scope, S>(mut self, mut crew: Crew<'scope, 'a, S>) -> Result<Outcome, RunError>
+    where
+        'a: 'scope,
+        S: Store + 'scope,
+    {
+        let mut front = Front::new(self.plan);
+        let mut gather = gather_for(self.plan, self.sink);
+        let mut frames = FrameTally::default();
+        let mut waiting = Waiting::new();
+        let mut findings = Findings::default();
+        let failure = loop {
+            let mut firings = Vec::new();
+            let mut reader = Reader { source: self.source, parser: self.parser, front: &mut front };
+            let more = reader.fill(&mut crew, &mut frames, &mut firings);
+            waiting.push_back(firings);
+            if crew.send(&mut findings)? {
+                gather.round(&mut findings, &waiting.pop_front().unwrap_or_default())?;
+            }
+            (self.on_round)(frames.packets);
+            match more {
+                Ok(true) if !self.stop.load(Ordering::Relaxed) => {}
+                Ok(_) => break None,
+                Err(error) => break Some(error),
+            }
+        };
+        while crew.receive(&mut findings)? {
+            gather.round(&mut findings, &waiting.pop_front().unwrap_or_default())?;
+        }
+        let mut last = Vec::new();
+        front.finish(&mut last);
+        gather.round(&mut findings, &last)?;
+        let (tally, stats) = crew.finish(front.epoch())?;
+        let one_way = front.is_one_way();
+        Ok(Outcome { frames, tally, stats, alerts: gather.finish(), one_way, failure })
+    }
+}
+
+fn gather_for<'a, K: Sink>(plan: &'a RunPlan, sink: &'a mut K) -> Gather<'a, K> {
+    let filter = || AlertFilter::new(&plan.rules, &plan.suppressions, plan.keyer.hash_key);
+    Gather::new(sink, plan.keyer, filter(), plan.verify.then(filter))
+}
+
+/// What it takes to fill a round.
+struct Reader<'r, F> {
+    source: &'r mut F,
+    parser: &'r Parser,
+    front: &'r mut Front,
+}
+
+impl<F: Source> Reader<'_, F> {
+    /// Reads one round into `crew`. Says whether there may be more.
+    fn fill<'plan: 'scope, 'scope, S: Store + 'scope>(
+        &mut self,
+        crew: &mut Crew<'scope, 'plan, S>,
+        frames: &mut FrameTally,
+        firings: &mut Vec<(u32, Firing)>,
+    ) -> Result<bool, CaptureError> {
+        let mut index = 0;
+        while index < ROUND {
+            let Some(frame) = self.source.next_frame()? else { return Ok(false) };
+            let parsed = self.parser.parse(&frame);
+            frames.add(frame.time, &parsed);
+            if let Ok(packet) = parsed {
+                crew.push(self.front.event(packet, index, firings));
+                index += 1;
+            }
+        }
+        Ok(true)
+    }
+}

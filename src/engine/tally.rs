@@ -1,0 +1,112 @@
+//! What workers count.
+
+use hdrhistogram::Histogram;
+
+use super::verify::Errors;
+use crate::machine::RuleSet;
+use crate::state::Lookup;
+
+/// Counts of one worker; workers add up, in any order.
+#[derive(Debug, Clone)]
+pub struct Tally {
+    /// Answers of the store.
+    pub lookups: Lookups,
+    /// Alerts of rules that are not shown, by rule.
+    pub only_counted: [u64; RuleSet::LIMIT],
+    /// Time per batch.
+    pub batch_nanos: Nanos,
+    /// Time per slice of the sweep.
+    pub sweep_nanos: Nanos,
+    /// What the exact shadow found wrong, if one was asked for.
+    pub errors: Option<Errors>,
+}
+
+/// Answers of a store.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Lookups {
+    /// The state was told.
+    pub known: u64,
+    /// The flow was not there.
+    pub absent: u64,
+    /// The flow was there, its state could not be told.
+    pub dont_know: u64,
+}
+
+impl Default for Tally {
+    fn default() -> Self {
+        Tally {
+            lookups: Lookups::default(),
+            only_counted: [0; RuleSet::LIMIT],
+            batch_nanos: Nanos::default(),
+            sweep_nanos: Nanos::default(),
+            errors: None,
+        }
+    }
+}
+
+impl Lookups {
+    #[inline]
+    pub(super) fn count(&mut self, answer: Lookup) {
+        match answer {
+            Lookup::Known(_) => self.known += 1,
+            Lookup::Absent => self.absent += 1,
+            Lookup::DontKnow => self.dont_know += 1,
+        }
+    }
+}
+
+impl Tally {
+    /// Adds what another worker counted.
+    pub fn merge(&mut self, other: Tally) {
+        self.lookups.known += other.lookups.known;
+        self.lookups.absent += other.lookups.absent;
+        self.lookups.dont_know += other.lookups.dont_know;
+        for (ours, theirs) in self.only_counted.iter_mut().zip(other.only_counted) {
+            *ours += theirs;
+        }
+        self.batch_nanos.merge(&other.batch_nanos);
+        self.sweep_nanos.merge(&other.sweep_nanos);
+        self.errors = match (self.errors.take(), other.errors) {
+            (Some(mut ours), Some(theirs)) => {
+                ours.merge(&theirs);
+                Some(ours)
+            }
+            (ours, theirs) => ours.or(theirs),
+        };
+    }
+}
+
+/// A histogram of durations from 1 ns to a minute, to two digits.
+#[derive(Debug, Clone)]
+pub struct Nanos(Histogram<u64>);
+
+impl Default for Nanos {
+    fn default() -> Self {
+        let bounded = Histogram::new_with_bounds(1, 60_000_000_000, 2);
+        // These bounds are valid ones; the fallback holds the same values in more memory.
+        Nanos(bounded.unwrap_or_else(|_| {
+            Histogram::new_with_max(u64::MAX, 2).unwrap_or_else(|_| unreachable!())
+        }))
+    }
+}
+
+impl Nanos {
+    pub(super) fn record(&mut self, nanos: u64) {
+        self.0.saturating_record(nanos);
+    }
+
+    fn merge(&mut self, other: &Nanos) {
+        // Cannot fail: every histogram here has the same bounds.
+        let _ = self.0.add(&other.0);
+    }
+
+    /// How many were recorded.
+    pub fn count(&self) -> u64 {
+        self.0.len()
+    }
+
+    /// The duration that this share of all (0 to 1) does not exceed.
+    pub fn quantile(&self, share: f64) -> u64 {
+        self.0.value_at_quantile(share)
+    }
+}

@@ -1,0 +1,160 @@
+//! The exact shadow: the same packets through an exact table, and how often the store differed.
+//!
+//! Closed loop: store and shadow each step from their own answer, so that an error of the store
+//! can lead to others; that is what a user gets. The shadow ages by the store's rule, so aging is
+//! never counted as an error.
+
+use std::collections::HashMap;
+
+use super::worker::{Event, stamp, write};
+use crate::flow::FlowKey;
+use crate::machine::{Machine, RuleSet};
+use crate::spec::{Backend, StoreSpec};
+use crate::state::{Lookup, State};
+use crate::store::{Exact, Flow, Store, StoreError};
+
+/// Flows that a shadow has room for before it first grows.
+const FIRST_FLOWS: u64 = 1 << 16;
+
+/// How often the store was wrong, before the step, at every lookup.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Errors {
+    /// Lookups of flows that exist.
+    pub lookups_extant: u64,
+    /// Lookups of flows that do not.
+    pub lookups_absent: u64,
+    /// The flow does not exist, and a state was told.
+    pub false_positive: u64,
+    /// The flow does not exist, and the store could not tell.
+    pub dont_know_absent: u64,
+    /// The flow exists, and was not found.
+    pub false_negative: u64,
+    /// The flow exists, and its state could not be told.
+    pub dont_know: u64,
+    /// The flow exists, and a wrong state was told.
+    pub false_return: u64,
+    /// Flows with any error.
+    pub flows_wrong: u64,
+    /// All flows.
+    pub flows_total: u64,
+}
+
+impl Errors {
+    /// Counts one answer against the truth; says whether it was wrong.
+    fn count(&mut self, answer: Lookup, truth: Lookup) -> bool {
+        let counter = match truth {
+            Lookup::Known(state) => {
+                self.lookups_extant += 1;
+                match answer {
+                    Lookup::Known(told) if told == state => return false,
+                    Lookup::Known(_) => &mut self.false_return,
+                    Lookup::Absent => &mut self.false_negative,
+                    Lookup::DontKnow => &mut self.dont_know,
+                }
+            }
+            // An exact table always knows.
+            Lookup::Absent | Lookup::DontKnow => {
+                self.lookups_absent += 1;
+                match answer {
+                    Lookup::Absent => return false,
+                    Lookup::Known(_) => &mut self.false_positive,
+                    Lookup::DontKnow => &mut self.dont_know_absent,
+                }
+            }
+        };
+        *counter += 1;
+        true
+    }
+
+    /// Adds another worker's counts: its flows are different ones.
+    pub fn merge(&mut self, other: &Errors) {
+        self.lookups_extant += other.lookups_extant;
+        self.lookups_absent += other.lookups_absent;
+        self.false_positive += other.false_positive;
+        self.dont_know_absent += other.dont_know_absent;
+        self.false_negative += other.false_negative;
+        self.dont_know += other.dont_know;
+        self.false_return += other.false_return;
+        self.flows_wrong += other.flows_wrong;
+        self.flows_total += other.flows_total;
+    }
+
+    /// Errors of every kind.
+    pub fn total(&self) -> u64 {
+        self.false_positive
+            + self.dont_know_absent
+            + self.false_negative
+            + self.dont_know
+            + self.false_return
+    }
+
+    /// Lookups of every kind.
+    pub fn lookups(&self) -> u64 {
+        self.lookups_extant + self.lookups_absent
+    }
+}
+
+/// The exact shadow of one worker's shards.
+pub struct Verifier {
+    shadow: Exact,
+    half_open: [bool; State::LIMIT],
+    /// Every flow that ever was, and whether the store was ever wrong about it.
+    flows: HashMap<FlowKey, bool>,
+    errors: Errors,
+    scope: Scope,
+}
+
+/// Which packets the shadow takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// All: to count errors.
+    Everything,
+    /// Those of the watched flow: to show the truth beside each step.
+    Watched,
+}
+
+impl Verifier {
+    /// A shadow for flows of `machine` that ages if `timed`.
+    pub fn new(machine: &Machine, timed: bool, scope: Scope) -> Result<Verifier, StoreError> {
+        let mut spec = StoreSpec::new(Backend::Exact, machine.states().len());
+        spec.flows = FIRST_FLOWS;
+        let mut half_open = [false; State::LIMIT];
+        for (flag, info) in half_open.iter_mut().zip(machine.states()) {
+            *flag = info.half_open;
+        }
+        let shadow = Exact::growing(&spec.sizing()?, timed)?;
+        Ok(Verifier { shadow, half_open, flows: HashMap::new(), errors: Errors::default(), scope })
+    }
+
+    /// Whether the shadow takes this packet.
+    pub fn follows(&self, event: &Event) -> bool {
+        self.scope == Scope::Everything || event.watched
+    }
+
+    /// Compares the store's answer with the truth, then lets the shadow take the packet. Returns
+    /// the truth and the alerts that follow from it.
+    pub fn check(
+        &mut self,
+        flow: &Flow,
+        event: &Event,
+        answer: Lookup,
+        machine: &Machine,
+    ) -> (Lookup, RuleSet) {
+        let place = self.shadow.locate(flow);
+        let truth = self.shadow.lookup(&place, event.epoch);
+        let wrong = self.errors.count(answer, truth);
+        *self.flows.entry(flow.key).or_default() |= wrong;
+        let outcome = event.step(machine, truth);
+        let half_open = &self.half_open;
+        let stamp = |state| stamp(half_open, state, event.epoch);
+        write(&mut self.shadow, &place, truth, outcome.next, &stamp, event.epoch);
+        (truth, outcome.alerts)
+    }
+
+    /// What was counted; `None` if the shadow did not take everything.
+    pub fn finish(mut self) -> Option<Errors> {
+        self.errors.flows_total = self.flows.len() as u64;
+        self.errors.flows_wrong = self.flows.values().filter(|wrong| **wrong).count() as u64;
+        (self.scope == Scope::Everything).then_some(self.errors)
+    }
+}

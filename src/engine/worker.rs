@@ -1,0 +1,271 @@
+//! A worker: for each packet look the flow up, step its machine, write the store, age it.
+
+use super::alert::WatchStep;
+use super::finding::{Finding, Findings};
+use super::tally::Tally;
+use super::verify::Verifier;
+use crate::flow::{Direction, FlowId, Keyer, Packet};
+use crate::machine::{Machine, Next, Outcome, RuleSet};
+use crate::state::{Lookup, State};
+use crate::store::{Epoch, Flow, Stamp, Store, StoreStats};
+
+/// A TCP packet on its way to the worker that owns its flow.
+#[derive(Debug, Clone, Copy)]
+pub struct Event {
+    /// What the packet says.
+    pub packet: Packet,
+    /// Its flow's digest.
+    pub id: FlowId,
+    /// The epoch it falls into.
+    pub epoch: Epoch,
+    /// Its place in its round: results are put back in this order.
+    pub index: u32,
+    /// Which way it goes along its flow.
+    pub direction: Direction,
+    /// Whether somebody wants to see each step of its flow.
+    pub watched: bool,
+    /// Whether rules about packets without a session are mute at this time.
+    pub no_session_muted: bool,
+}
+
+impl Event {
+    /// What follows from the packet for a flow that was looked up.
+    #[inline]
+    pub fn step(&self, machine: &Machine, lookup: Lookup) -> Outcome {
+        machine.step(lookup, self.direction, self.packet.flags, self.packet.payload_bytes > 0)
+    }
+}
+
+/// What every worker of a run goes by.
+#[derive(Debug, Clone, Copy)]
+pub struct WorkPlan<'a> {
+    /// The state machine of each flow.
+    pub machine: &'a Machine,
+    /// The rules whose alerts are shown; the others are only counted.
+    pub shown: RuleSet,
+    /// How packets become flows.
+    pub keyer: Keyer,
+    /// Cells per flow; 0 for stores that do not guess.
+    pub hashes: usize,
+    /// Whether a look-up that finds nothing touches the cells it met (`--touch all`).
+    pub touch_absent: bool,
+    /// Nanoseconds on some clock, for the histograms alone.
+    pub stopwatch: fn() -> u64,
+}
+
+/// So many events are located and prefetched before the first of them is looked up: enough to
+/// hide the latency of memory, few enough to stay in the first-level cache.
+const GROUP: usize = 16;
+
+/// A shard is swept each time it has seen so many events…
+const SWEEP_EVERY: u32 = 64;
+/// …over so many cells: 16 a packet.
+const SWEEP_CELLS: usize = 1024;
+
+/// Owns some of the shards and all that happens to their flows.
+pub struct Worker<'a, S: Store> {
+    plan: WorkPlan<'a>,
+    shards: Vec<Shard<S>>,
+    /// Maps a flow's shard to its place in `shards`.
+    shard_at: [usize; FlowId::SHARDS],
+    /// Which states are half-open: they live half as long.
+    half_open: [bool; State::LIMIT],
+    verifier: Option<Verifier>,
+    tally: Tally,
+}
+
+struct Shard<S> {
+    store: S,
+    events: u32,
+}
+
+impl<'a, S: Store> Worker<'a, S> {
+    /// A worker for `stores`, each with the number of its shard.
+    pub fn new(
+        plan: WorkPlan<'a>,
+        stores: Vec<(usize, S)>,
+        verifier: Option<Verifier>,
+    ) -> Worker<'a, S> {
+        let mut shard_at = [0; FlowId::SHARDS];
+        for (place, (number, _)) in stores.iter().enumerate() {
+            shard_at[*number] = place;
+        }
+        let mut half_open = [false; State::LIMIT];
+        for (flag, info) in half_open.iter_mut().zip(plan.machine.states()) {
+            *flag = info.half_open;
+        }
+        let shards = stores.into_iter().map(|(_, store)| Shard { store, events: 0 }).collect();
+        Worker { plan, shards, shard_at, half_open, verifier, tally: Tally::default() }
+    }
+
+    /// Drives the flows of `events`, in order, and notes what it found.
+    pub fn process(&mut self, events: &[Event], findings: &mut Findings) {
+        let start = (self.plan.stopwatch)();
+        let mut groups = events.chunks(GROUP);
+        let mut places = [None; GROUP];
+        for group in &mut groups {
+            for (event, place) in group.iter().zip(&mut places) {
+                let store = &self.shards[self.shard_at[event.id.shard()]].store;
+                let key = self.plan.keyer.key(&event.packet).0;
+                let located = store.locate(&Flow { key, id: event.id });
+                store.prefetch(&located);
+                *place = Some(located);
+            }
+            for (event, place) in group.iter().zip(&places) {
+                if let Some(place) = place {
+                    self.advance(event, place, findings);
+                }
+            }
+        }
+        if !events.is_empty() {
+            self.tally.batch_nanos.record((self.plan.stopwatch)().saturating_sub(start));
+        }
+    }
+
+    #[inline]
+    fn advance(&mut self, event: &Event, place: &S::Place, findings: &mut Findings) {
+        let shard = &mut self.shards[self.shard_at[event.id.shard()]];
+        let answer = shard.store.lookup(place, event.epoch);
+        let outcome = event.step(self.plan.machine, answer);
+        self.tally.lookups.count(answer);
+
+        let half_open = &self.half_open;
+        let stamp = |state| stamp(half_open, state, event.epoch);
+        let now_in = write(&mut shard.store, place, answer, outcome.next, &stamp, event.epoch);
+        if self.plan.touch_absent && answer == Lookup::Absent && now_in.is_none() {
+            shard.store.touch(place, answer, event.epoch.stamp());
+        }
+
+        shard.events += 1;
+        if shard.events == SWEEP_EVERY {
+            shard.events = 0;
+            let start = (self.plan.stopwatch)();
+            if shard.store.sweep(event.epoch, SWEEP_CELLS) > 0 {
+                self.tally.sweep_nanos.record((self.plan.stopwatch)().saturating_sub(start));
+            }
+        }
+        if !outcome.alerts.is_empty() {
+            self.report(event, answer, now_in, outcome.alerts, findings);
+        }
+        if self.verifier.is_some() {
+            self.verify(event, answer, outcome, findings);
+        }
+    }
+
+    /// Notes the alerts of one packet. Rare: kept out of the hot path.
+    #[cold]
+    fn report(
+        &mut self,
+        event: &Event,
+        answer: Lookup,
+        state: Option<State>,
+        alerts: RuleSet,
+        findings: &mut Findings,
+    ) {
+        let stats = self.shards[self.shard_at[event.id.shard()]].store.stats();
+        for rule in alerts.without(self.plan.shown).iter() {
+            self.tally.only_counted[usize::from(rule.0)] += 1;
+        }
+        for rule in alerts.intersection(self.plan.shown).iter() {
+            let confidence = confidence(answer, stats.fill_ratio(), self.plan.hashes);
+            findings.alerts.push(Finding { event: *event, rule, answer, state, confidence });
+        }
+    }
+
+    /// Compares with the exact shadow, and lets it take the same packet.
+    fn verify(&mut self, event: &Event, answer: Lookup, outcome: Outcome, findings: &mut Findings) {
+        let Some(verifier) = &mut self.verifier else { return };
+        if !verifier.follows(event) {
+            return;
+        }
+        let (key, direction) = self.plan.keyer.key(&event.packet);
+        let flow = Flow { key, id: event.id };
+        let (truth, alerts) = verifier.check(&flow, event, answer, self.plan.machine);
+        for rule in alerts.intersection(self.plan.shown).iter() {
+            let exact =
+                Finding { event: *event, rule, answer: truth, state: None, confidence: 1.0 };
+            findings.shadow_alerts.push(exact);
+        }
+        if event.watched {
+            let next = outcome.next;
+            let step = WatchStep { packet: event.packet, key, direction, answer, truth, next };
+            findings.steps.push((event.index, step));
+        }
+    }
+
+    /// Sweeps what is left, and says what this worker counted.
+    pub fn finish(mut self, now: Epoch) -> (Tally, StoreStats) {
+        let mut stats = StoreStats::default();
+        for shard in &mut self.shards {
+            while shard.store.sweep(now, usize::MAX) > 0 {}
+            stats += shard.store.stats();
+        }
+        if let Some(verifier) = self.verifier {
+            self.tally.errors = verifier.finish();
+        }
+        (self.tally, stats)
+    }
+}
+
+/// The chance that an answer does not come from other flows: a filter of this fill finds k cells
+/// in use for a flow that is not there with fill^k.
+fn confidence(answer: Lookup, fill_ratio: f64, hashes: usize) -> f64 {
+    match (answer, hashes) {
+        (Lookup::Absent, _) | (_, 0) => 1.0,
+        (Lookup::Known(_), hashes) => 1.0 - fill_ratio.powi(hashes as i32),
+        (Lookup::DontKnow, _) => 0.0,
+    }
+}
+
+/// The stamp that a flow in `state` leaves.
+#[inline]
+pub(super) fn stamp(half_open: &[bool; State::LIMIT], state: Option<State>, now: Epoch) -> Stamp {
+    match state {
+        Some(state) if half_open[state.index()] => now.half_stamp(),
+        _ => now.stamp(),
+    }
+}
+
+/// Brings what follows into the store, and says which state the flow is in now if that is known.
+/// The shadow does the same through this one function.
+#[inline]
+pub(super) fn write<S: Store>(
+    store: &mut S,
+    place: &S::Place,
+    answer: Lookup,
+    next: Next,
+    stamp: &impl Fn(Option<State>) -> Stamp,
+    now: Epoch,
+) -> Option<State> {
+    match (answer, next) {
+        (Lookup::Absent, Next::Go(state)) => {
+            store.insert(place, state, stamp(Some(state)));
+            Some(state)
+        }
+        (Lookup::Absent, _) => None,
+        (Lookup::Known(state), Next::Keep) => {
+            store.touch(place, answer, stamp(Some(state)));
+            Some(state)
+        }
+        (Lookup::Known(_), Next::Go(state)) => {
+            store.modify(place, answer, state, stamp(Some(state)));
+            Some(state)
+        }
+        (Lookup::DontKnow, Next::Go(state)) if S::WRITES_UNKNOWN => {
+            store.modify(place, answer, state, stamp(Some(state)));
+            Some(state)
+        }
+        (Lookup::Known(_), Next::Delete) => {
+            store.delete(place, answer, now);
+            None
+        }
+        (Lookup::DontKnow, Next::Delete) if S::WRITES_UNKNOWN => {
+            store.delete(place, answer, now);
+            None
+        }
+        (Lookup::DontKnow, _) => {
+            store.touch(place, answer, stamp(None));
+            None
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! What a run says at its end: [`Summary`] is the JSON contract, [`page`] the same for people.
+
+mod errors;
+pub mod page;
+mod summary;
+
+pub use errors::ErrorReport;
+pub use summary::{Context, Summary};

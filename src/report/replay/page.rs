@@ -1,0 +1,148 @@
+//! The readable page at the end of `acsm replay`.
+
+use std::io::{self, Write};
+
+use serde_json::{Map, Value};
+
+use super::{ErrorReport, Summary};
+use crate::engine::Outcome;
+use crate::report::text::{FAINT, HEADING, bytes, duration, grouped, percent};
+
+/// Writes the page. `outcome` has what only people want to see.
+pub fn write(out: &mut impl Write, summary: &Summary, outcome: &Outcome) -> io::Result<()> {
+    trace(out, summary, outcome)?;
+    store(out, summary, outcome)?;
+    alerts(out, summary)?;
+    match &summary.errors {
+        Some(report) => errors(out, report),
+        None => Ok(()),
+    }
+}
+
+fn trace(out: &mut impl Write, summary: &Summary, outcome: &Outcome) -> io::Result<()> {
+    let (trace, speed) = (&summary.trace, &summary.speed);
+    writeln!(out, "{HEADING}Trace{HEADING:#}")?;
+    let (packets, tcp) = (grouped(trace.packets), grouped(trace.tcp_packets));
+    let (seconds, rate) = (speed.seconds, speed.packets_per_second / 1e6);
+    writeln!(
+        out,
+        "  packets      {packets}, TCP {tcp}, in {seconds:.2} s ({rate:.2} M packets/s)"
+    )?;
+    if let Some((first, last)) = outcome.frames.span {
+        writeln!(out, "  time         {first} to {last} ({})", duration(last.since(first)))?;
+    }
+    if let Some(damage) = &trace.damaged {
+        writeln!(out, "  damaged      {damage}")?;
+    }
+    if outcome.one_way {
+        writeln!(
+            out,
+            "  one-way      nearly all flows show one direction only: \"no session\" rules are mute"
+        )?;
+    }
+    Ok(())
+}
+
+fn store(out: &mut impl Write, summary: &Summary, outcome: &Outcome) -> io::Result<()> {
+    let (store, flows, lookups) = (&summary.store, &summary.flows, &summary.lookups);
+    let asked = lookups.known + lookups.absent + lookups.dont_know;
+    writeln!(out, "\n{HEADING}Store{HEADING:#}")?;
+    write!(out, "  {:<12} {}", store.backend, bytes(store.bits / 8))?;
+    if store.hashes > 0 {
+        let (cells, bits, k) = (grouped(store.cells), store.cell_bits, store.hashes);
+        write!(
+            out,
+            ": {cells} cells of {bits} bits, {k} a flow, {:.1} % in use",
+            100.0 * store.fill_ratio
+        )?;
+    }
+    writeln!(out, ", {:.1} bits a flow", store.bits_per_flow)?;
+    let about = if flows.live_estimated { "about " } else { "" };
+    writeln!(
+        out,
+        "  flows        {} inserted, {} deleted, {about}{} alive at the end, {} cells aged",
+        grouped(flows.inserted),
+        grouped(flows.deleted),
+        grouped(flows.live),
+        grouped(flows.cells_aged)
+    )?;
+    writeln!(
+        out,
+        "  lookups      {} known, {} absent, {} don't know ({})",
+        grouped(lookups.known),
+        grouped(lookups.absent),
+        grouped(lookups.dont_know),
+        percent(lookups.dont_know, asked)
+    )?;
+    let (batch, sweep) = (&outcome.tally.batch_nanos, &outcome.tally.sweep_nanos);
+    writeln!(
+        out,
+        "  {FAINT}time         batch median {}, 99 % {}; sweep slice median {}, 99 % {}{FAINT:#}",
+        duration(batch.quantile(0.5)),
+        duration(batch.quantile(0.99)),
+        duration(sweep.quantile(0.5)),
+        duration(sweep.quantile(0.99))
+    )
+}
+
+fn alerts(out: &mut impl Write, summary: &Summary) -> io::Result<()> {
+    let alerts = &summary.alerts;
+    writeln!(out, "\n{HEADING}Alerts         {:>11}{HEADING:#}", grouped(alerts.total))?;
+    counts(out, &alerts.by_rule)?;
+    if !alerts.only_counted.is_empty() {
+        writeln!(out, "\n{HEADING}Counted, not shown{HEADING:#}")?;
+        counts(out, &alerts.only_counted)?;
+    }
+    let left_out: u64 = alerts.left_out.values().filter_map(Value::as_u64).sum();
+    if left_out > 0 {
+        writeln!(out, "\n{HEADING}Left out       {:>11}{HEADING:#}", grouped(left_out))?;
+        counts(out, &alerts.left_out)?;
+    }
+    Ok(())
+}
+
+fn counts(out: &mut impl Write, counts: &Map<String, Value>) -> io::Result<()> {
+    for (name, count) in counts {
+        let count = count.as_u64().unwrap_or(0);
+        if count > 0 {
+            writeln!(out, "  {name:<24} {:>11}", grouped(count))?;
+        }
+    }
+    Ok(())
+}
+
+fn errors(out: &mut impl Write, errors: &ErrorReport) -> io::Result<()> {
+    writeln!(
+        out,
+        "\n{HEADING}Errors against an exact table     errors        lookups      rate{HEADING:#}"
+    )?;
+    let rows = [
+        ("false positive", errors.false_positive, errors.lookups_absent),
+        ("don't know, absent", errors.dont_know_absent, errors.lookups_absent),
+        ("false negative", errors.false_negative, errors.lookups_extant),
+        ("don't know", errors.dont_know, errors.lookups_extant),
+        ("false return", errors.false_return, errors.lookups_extant),
+    ];
+    for (kind, count, lookups) in rows {
+        let rate = rate_text(count, lookups);
+        writeln!(out, "  {kind:<26} {:>11} {:>14}  {rate}", grouped(count), grouped(lookups))?;
+    }
+    writeln!(
+        out,
+        "  flows ever wrong {} of {} ({}); alerts missed {}, spurious {}",
+        grouped(errors.flows_wrong),
+        grouped(errors.flows_total),
+        percent(errors.flows_wrong, errors.flows_total),
+        grouped(errors.alerts_missed),
+        grouped(errors.alerts_spurious)
+    )
+}
+
+/// A rate; none seen in n lookups is stated as at most 3/n (95 %).
+fn rate_text(count: u64, lookups: u64) -> String {
+    match (count, lookups) {
+        (_, 0) => "-".to_owned(),
+        (0, n) => format!("0 (at most {:.1e})", 3.0 / n as f64),
+        (count, n) => format!("{:.2e}", count as f64 / n as f64),
+    }
+}
