@@ -1,5 +1,8 @@
 //! The command line: one file a verb, each with its arguments and a `run`.
 
+#[allow(dead_code)] // until a verb reads captures
+pub(crate) mod progress;
+
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
