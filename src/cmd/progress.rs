@@ -1,11 +1,152 @@
-//! stub
-use crate::capture::file::ReadProgress;
+//! The progress bar on stderr while captures are read.
+
 use std::sync::Arc;
-pub struct Progress;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+
+use crate::capture::file::ReadProgress;
+
+/// At most so many redraws a second; polling more often costs next to nothing.
+const REDRAWS_PER_SECOND: u8 = 10;
+
+const KNOWN_TOTAL: &str =
+    "{bar:30} {bytes} of {total_bytes}, {packets}, {packets_per_second}, {eta} left";
+const UNKNOWN_TOTAL: &str = "{spinner} {bytes}, {packets}, {packets_per_second}, {elapsed}";
+
+/// Shows how far reading has come: a bar, or a spinner where the total is unknown (pipes).
+///
+/// Nothing is shown unless stderr is a terminal. The reading loop calls [`tick`](Self::tick) every
+/// few thousand packets; dropping it clears the line.
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    read: Arc<ReadProgress>,
+    packets: Arc<AtomicU64>,
+}
+
 impl Progress {
-    pub fn new(_: Arc<ReadProgress>, _: bool) -> Self {
-        Progress
+    /// Starts a bar for what `read` counts; `quiet` hides it.
+    pub(crate) fn new(read: Arc<ReadProgress>, quiet: bool) -> Self {
+        let target = match quiet {
+            true => ProgressDrawTarget::hidden(),
+            // hides itself where stderr is no terminal
+            false => ProgressDrawTarget::stderr_with_hz(REDRAWS_PER_SECOND),
+        };
+        Progress::with_target(read, target)
     }
-    pub fn tick(&mut self, _: u64) {}
-    pub fn finish(&self) {}
+
+    fn with_target(read: Arc<ReadProgress>, target: ProgressDrawTarget) -> Self {
+        let packets = Arc::new(AtomicU64::new(0));
+        let template = if read.total_bytes().is_some() { KNOWN_TOTAL } else { UNKNOWN_TOTAL };
+        let bar = ProgressBar::with_draw_target(read.total_bytes(), target);
+        // a template of ours that does not parse costs its looks, not the run
+        let style = ProgressStyle::with_template(template)
+            .unwrap_or_else(|_| ProgressStyle::default_bar())
+            .with_key("packets", count_key(&packets))
+            .with_key("packets_per_second", rate_key(&packets));
+        bar.set_style(style);
+        Progress { bar, read, packets }
+    }
+
+    /// Takes note of the packets read so far and, now and then, redraws.
+    pub(crate) fn tick(&self, packets: u64) {
+        self.packets.store(packets, Ordering::Relaxed);
+        self.bar.set_position(self.read.read_bytes());
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+fn count_key(
+    packets: &Arc<AtomicU64>,
+) -> impl Fn(&ProgressState, &mut dyn std::fmt::Write) + Clone + Send + Sync + 'static {
+    let packets = Arc::clone(packets);
+    move |_, out| {
+        let count = HumanCount(packets.load(Ordering::Relaxed));
+        let _ = write!(out, "{count} packets");
+    }
+}
+
+fn rate_key(
+    packets: &Arc<AtomicU64>,
+) -> impl Fn(&ProgressState, &mut dyn std::fmt::Write) + Clone + Send + Sync + 'static {
+    let packets = Arc::clone(packets);
+    move |state, out| {
+        let seconds = state.elapsed().as_secs_f64().max(0.001);
+        let rate = packets.load(Ordering::Relaxed) as f64 / seconds;
+        let _ = write!(out, "{}/s", HumanCount(rate as u64));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::sync::Mutex;
+
+    use indicatif::TermLike;
+
+    use super::*;
+
+    /// A terminal that keeps what is written to it.
+    #[derive(Debug, Clone, Default)]
+    struct Screen(Arc<Mutex<String>>);
+
+    impl TermLike for Screen {
+        fn width(&self) -> u16 {
+            120
+        }
+        fn move_cursor_up(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+        fn move_cursor_down(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+        fn move_cursor_right(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+        fn move_cursor_left(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+        fn write_line(&self, line: &str) -> io::Result<()> {
+            self.write_str(line)
+        }
+        fn write_str(&self, text: &str) -> io::Result<()> {
+            self.0.lock().unwrap().push_str(text);
+            Ok(())
+        }
+        fn clear_line(&self) -> io::Result<()> {
+            Ok(())
+        }
+        fn flush(&self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn drawn(total_bytes: Option<u64>) -> String {
+        let screen = Screen::default();
+        let target = ProgressDrawTarget::term_like(Box::new(screen.clone()));
+        let progress = Progress::with_target(Arc::new(ReadProgress::new(total_bytes)), target);
+        progress.tick(1_234_567);
+        progress.bar.force_draw();
+        screen.0.lock().unwrap().clone()
+    }
+
+    #[test]
+    fn shows_bytes_packets_rate_and_time_left() {
+        let bar = drawn(Some(4096));
+        for part in ["0 B of 4.00 KiB", "1,234,567 packets", "/s", "left"] {
+            assert!(bar.contains(part), "{part} in {bar}");
+        }
+    }
+
+    #[test]
+    fn shows_no_time_left_where_the_total_is_unknown() {
+        let spinner = drawn(None);
+        assert!(spinner.contains("1,234,567 packets"), "{spinner}");
+        assert!(!spinner.contains("left") && !spinner.contains(" of "), "{spinner}");
+    }
 }

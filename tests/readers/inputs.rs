@@ -48,7 +48,7 @@ fn windows_of_time_filter_and_do_not_stop_early() {
         (at(3), None, vec![9, 3, 4]),
         (at(10), None, vec![]),
     ] {
-        let outcome = read_paths(&[path.clone()], TimeWindow { from, to }).unwrap();
+        let outcome = read_paths(std::slice::from_ref(&path), TimeWindow { from, to }).unwrap();
         assert_eq!(seconds_of(&outcome), expected);
     }
 }

@@ -94,11 +94,6 @@ impl BlockBuffer {
         self.failure.as_ref()
     }
 
-    /// Whether more was asked for than there was.
-    pub fn wanted_more(&self) -> bool {
-        self.input_ended
-    }
-
     /// Hands over the failure, if there was one.
     pub fn into_failure(self) -> Option<io::Error> {
         self.failure

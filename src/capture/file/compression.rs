@@ -82,7 +82,7 @@ enum State {
     Between(BlockBuffer),
     Gzip(GzDecoder<BlockBuffer>),
     Zstd(Box<ZstdFrame>),
-    Lz4(Lz4Decoder<BlockBuffer>),
+    Lz4(Lz4Decoder<WatchedEnd>),
     Over,
 }
 
@@ -103,7 +103,7 @@ impl Read for Members {
                 State::Between(input) => self.next_member(input)?,
                 State::Gzip(decoder) => State::Between(decoder.into_inner()),
                 State::Zstd(decoder) => State::Between(decoder.into_input()),
-                State::Lz4(decoder) => State::Between(ended_lz4(decoder.into_inner())?),
+                State::Lz4(decoder) => State::Between(decoder.into_inner().checked()?),
                 State::Over => State::Over,
             };
         }
@@ -126,7 +126,7 @@ impl Members {
             Some(Compression::Zstd) => {
                 ZstdFrame::new(input).map(|frame| State::Zstd(Box::new(frame)))
             }
-            Some(Compression::Lz4) => Ok(State::Lz4(Lz4Decoder::new(input))),
+            Some(Compression::Lz4) => Ok(State::Lz4(Lz4Decoder::new(WatchedEnd::new(input)))),
             _ => Ok(State::Gzip(GzDecoder::new(input))),
         }
     }
@@ -144,15 +144,33 @@ impl Members {
     }
 }
 
-/// lz4_flex takes a file that ends between two blocks for a whole one: only a decoder that wanted
-/// no more than there was has seen the end mark.
-fn ended_lz4(input: BlockBuffer) -> io::Result<BlockBuffer> {
-    if !input.wanted_more() {
-        return Ok(input);
-    }
-    Err(input.into_failure().unwrap_or_else(cut_short))
+/// Notes whether more is asked of an input than it has.
+///
+/// lz4_flex takes a file that ends between two blocks for a whole one. Only where it wanted no more
+/// than there was has it seen the end mark.
+struct WatchedEnd {
+    input: BlockBuffer,
+    wanted_more: bool,
 }
 
-pub(super) fn cut_short() -> io::Error {
+impl WatchedEnd {
+    fn new(input: BlockBuffer) -> Self {
+        WatchedEnd { input, wanted_more: false }
+    }
+
+    fn checked(self) -> io::Result<BlockBuffer> {
+        if self.wanted_more { Err(cut_short()) } else { Ok(self.input) }
+    }
+}
+
+impl Read for WatchedEnd {
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        let read = self.input.read(room)?;
+        self.wanted_more |= read == 0 && !room.is_empty();
+        Ok(read)
+    }
+}
+
+fn cut_short() -> io::Error {
     io::ErrorKind::UnexpectedEof.into()
 }

@@ -12,7 +12,7 @@ pub struct ReadProgress {
 }
 
 impl ReadProgress {
-    pub(super) fn new(total_bytes: Option<u64>) -> Self {
+    pub(crate) fn new(total_bytes: Option<u64>) -> Self {
         ReadProgress { read_bytes: AtomicU64::new(0), total_bytes }
     }
 
