@@ -54,8 +54,8 @@ apt_install() {
 }
 
 # What each package is needed for, as a check of the thing itself.
-links_with() { printf 'int main(void) { return 0; }\n' | cc -x c - "$@" -o /dev/null; }
-compiles_cxx() { printf '#include <vector>\n' | c++ -x c++ -fsyntax-only -; }
+links_with() { cc -x c - "$@" -o /dev/null <<<'int main(void) { return 0; }'; }
+compiles_cxx() { c++ -x c++ -fsyntax-only - <<<'#include <vector>'; }
 
 need_rust() {
     command -v cargo >/dev/null || PATH="$HOME/.cargo/bin:$PATH"
