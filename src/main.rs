@@ -9,7 +9,7 @@ fn main() -> ExitCode {
         Ok(code) => code,
         Err(error) => {
             eprintln!("acsm: {error:#}");
-            ExitCode::FAILURE
+            ExitCode::from(if error.is::<acsm::cmd::Usage>() { 2 } else { 1 })
         }
     }
 }

@@ -45,15 +45,53 @@ pub fn parse_duration_nanos(text: &str) -> Result<u64, UnitError> {
         ("m", 60 * NANOS_PER_SEC),
         ("h", 3600 * NANOS_PER_SEC),
     ];
-    let (number, unit_nanos) = units
+    scaled(text, &units, NANOS_PER_SEC, wanted)
+}
+
+/// A number with one of `units` behind it, or with `bare` understood.
+fn scaled(
+    text: &str,
+    units: &[(&str, u64)],
+    bare: u64,
+    wanted: &'static str,
+) -> Result<u64, UnitError> {
+    let (number, unit) = units
         .iter()
-        .find_map(|(unit, nanos)| text.strip_suffix(unit).map(|number| (number, *nanos)))
-        .unwrap_or((text, NANOS_PER_SEC));
+        .find_map(|(unit, size)| text.strip_suffix(unit).map(|number| (number, *size)))
+        .unwrap_or((text, bare));
     nonnegative(number)
-        .map(|number| number * unit_nanos as f64)
-        .filter(|nanos| *nanos < u64::MAX as f64)
-        .map(|nanos| nanos.round() as u64)
+        .map(|number| number * unit as f64)
+        .filter(|whole| *whole < u64::MAX as f64)
+        .map(|whole| whole.round() as u64)
         .ok_or_else(|| UnitError { text: text.to_owned(), wanted })
+}
+
+/// Reads a size in bytes: `64MiB`, `1.5GiB`, `10MB`, `4096`; powers of 1024 have an `i`.
+///
+/// ```
+/// use acsm::units::parse_bytes;
+/// assert_eq!(parse_bytes("64MiB"), Ok(64 << 20));
+/// assert_eq!(parse_bytes("1.5kB"), Ok(1_500));
+/// assert_eq!(parse_bytes("10B"), parse_bytes("10"));
+/// ```
+pub fn parse_bytes(text: &str) -> Result<u64, UnitError> {
+    let wanted = "a size; write 64MiB, 1.5GiB, 10MB or a number of bytes";
+    let units = [
+        ("KiB", 1 << 10),
+        ("MiB", 1 << 20),
+        ("GiB", 1 << 30),
+        ("TiB", 1 << 40),
+        ("kB", 1_000),
+        ("KB", 1_000),
+        ("MB", 1_000_000),
+        ("GB", 1_000_000_000),
+        ("TB", 1_000_000_000_000),
+        ("K", 1 << 10),
+        ("M", 1 << 20),
+        ("G", 1 << 30),
+        ("B", 1),
+    ];
+    scaled(text, &units, 1, wanted)
 }
 
 /// Reads a share between 0 and 1: `0.1`, `1e-4` or `10%`.

@@ -5,12 +5,14 @@
 
 mod error;
 pub mod file;
+mod filter;
 mod link_type;
 pub mod parse;
 mod tally;
 
 pub use error::{CaptureError, Damage};
 pub use file::{FileSource, TimeWindow};
+pub use filter::{Filter, FilterError};
 pub use link_type::LinkType;
 pub use tally::FrameTally;
 

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 use clap::Args;
 
+use super::Usage;
 use crate::capture::parse::{ParseOptions, Parser};
-use crate::capture::{FileSource, TimeWindow};
+use crate::capture::{FileSource, Filter, TimeWindow};
 use crate::time::Timestamp;
 
 /// Which packets to look at.
@@ -24,6 +25,10 @@ pub struct InputArgs {
     #[arg(long, value_name = "TIME")]
     pub to: Option<Timestamp>,
 
+    /// Only packets that match this filter expression, as tcpdump takes it
+    #[arg(long, value_name = "BPF")]
+    pub filter: Option<String>,
+
     /// Leave tunnels closed: count TCP only where the outermost IP header carries it
     #[arg(long)]
     pub no_tunnels: bool,
@@ -36,9 +41,13 @@ impl InputArgs {
         if let (Some(from), Some(to)) = (self.from, self.to)
             && from >= to
         {
-            anyhow::bail!("--from {from} is not before --to {to}: no packet can lie between them");
+            let empty =
+                anyhow::anyhow!("--from {from} is not before --to {to}: nothing lies between");
+            return Err(Usage::new(empty).into());
         }
-        FileSource::open(&self.files, window).context("cannot start reading")
+        let filter = self.filter.as_deref().map(Filter::new).transpose().map_err(Usage::new)?;
+        let source = FileSource::open(&self.files, window).context("cannot start reading")?;
+        Ok(source.filtered(filter))
     }
 
     /// The parser that these options ask for.

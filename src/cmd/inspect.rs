@@ -1,6 +1,5 @@
 //! `acsm inspect`: exact facts about a trace.
 
-use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -42,23 +41,20 @@ pub struct InspectArgs {
 pub fn run(args: &InspectArgs) -> anyhow::Result<ExitCode> {
     let mut source = args.input.open()?;
     let parser = args.input.parser();
-    let mut progress = Progress::new(source.progress(), args.quiet);
+    let progress = Progress::new(source.progress(), args.quiet);
     let mut facts = Facts::default();
     while let Some(frame) = source.next_frame()? {
         facts.add(frame.time, &parser.parse(&frame));
         progress.tick(facts.frames.packets);
     }
-    progress.finish();
+    drop(progress);
     if !args.quiet {
         output::warn_of_damage(source.damages());
     }
     let trace = TraceReport::new(&facts.frames, &source.link_types(), source.damages());
     let summary = Summary::new(&facts, trace);
-    output::to_stdout(|out| match args.json {
-        true => {
-            serde_json::to_writer_pretty(&mut *out, &summary)?;
-            writeln!(out)
-        }
-        false => page::write(out, &facts, &summary),
-    })
+    match args.json {
+        true => output::json_to_stdout(&summary),
+        false => output::to_stdout(|out| page::write(out, &facts, &summary)),
+    }
 }

@@ -4,8 +4,15 @@ mod generate;
 mod input;
 mod inspect;
 mod output;
-pub(crate) mod progress;
+mod progress;
+mod replay;
+mod rule_args;
 mod rules;
+mod stopwatch;
+mod store_args;
+mod usage;
+
+pub use usage::Usage;
 
 use std::process::ExitCode;
 
@@ -32,6 +39,7 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Replay(Box<replay::ReplayArgs>),
     Inspect(inspect::InspectArgs),
     Generate(generate::Args),
     Rules(rules::RulesArgs),
@@ -40,6 +48,7 @@ enum Command {
 /// Runs the command that `cli` names.
 pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     match cli.command {
+        Command::Replay(args) => replay::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Generate(args) => generate::run(args),
         Command::Rules(args) => rules::run(args),

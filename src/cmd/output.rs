@@ -21,6 +21,14 @@ pub fn to_stdout(
     Ok(ExitCode::SUCCESS)
 }
 
+/// Prints one JSON document on standard output.
+pub fn json_to_stdout(document: &impl serde::Serialize) -> anyhow::Result<ExitCode> {
+    to_stdout(|out| {
+        serde_json::to_writer_pretty(&mut *out, document)?;
+        writeln!(out)
+    })
+}
+
 /// Tells on standard error which captures were damaged, and that the rest was read.
 pub fn warn_of_damage(damages: &[Damage]) {
     for damage in damages {

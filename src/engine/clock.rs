@@ -45,11 +45,6 @@ impl Clock {
         // More than 2^32 epochs only come of idle timeouts that no packet could ever meet.
         Epoch(u32::try_from(epoch - first).unwrap_or(u32::MAX))
     }
-
-    /// The largest packet time so far.
-    pub fn now(&self) -> Timestamp {
-        self.now
-    }
 }
 
 #[cfg(test)]

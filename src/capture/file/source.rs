@@ -7,8 +7,9 @@ use std::sync::Arc;
 use super::inputs::Inputs;
 use super::open::{CaptureReader, Place, Purpose};
 use super::progress::ReadProgress;
+use super::record::Record;
 use super::time_window::TimeWindow;
-use crate::capture::{CaptureError, Damage, Frame, LinkType, Source};
+use crate::capture::{CaptureError, Damage, Filter, Frame, LinkType, Source};
 
 /// Frames of captures on disk and standard input, one input after the other.
 ///
@@ -30,6 +31,7 @@ use crate::capture::{CaptureError, Damage, Frame, LinkType, Source};
 pub struct FileSource {
     current: Option<CaptureReader>,
     window: TimeWindow,
+    filter: Option<Filter>,
     /// What `current` reads, then what is still to come.
     places: std::vec::IntoIter<Place>,
     current_place: Place,
@@ -50,6 +52,7 @@ impl FileSource {
         let mut source = FileSource {
             current: None,
             window,
+            filter: None,
             places: inputs.places.into_iter(),
             current_place: Place::StandardInput,
             link_types: BTreeSet::new(),
@@ -58,6 +61,12 @@ impl FileSource {
         };
         source.next_input()?;
         Ok(source)
+    }
+
+    /// The same, but only frames that `filter` keeps.
+    pub fn filtered(mut self, filter: Option<Filter>) -> FileSource {
+        self.filter = filter;
+        self
     }
 
     /// Where inputs read so far stopped making sense; complete once the source has ended.
@@ -75,6 +84,18 @@ impl FileSource {
     /// How far reading has come; a progress bar can keep and poll it.
     pub fn progress(&self) -> Arc<ReadProgress> {
         Arc::clone(&self.progress)
+    }
+
+    /// Whether the frame of this record is asked for.
+    #[inline]
+    fn wants(&mut self, record: &Record) -> bool {
+        self.window.contains(record.time)
+            && match (&mut self.filter, &self.current) {
+                (Some(filter), Some(reader)) => {
+                    filter.keeps(record.link_type, reader.bytes(record))
+                }
+                _ => true,
+            }
     }
 
     /// Keeps what is to be known of the current input and opens the next; false after the last.
@@ -101,7 +122,7 @@ impl Source for FileSource {
     fn next_frame(&mut self) -> Result<Option<Frame<'_>>, CaptureError> {
         let record = loop {
             match self.current.as_mut().and_then(CaptureReader::advance) {
-                Some(record) if self.window.contains(record.time) => break record,
+                Some(record) if self.wants(&record) => break record,
                 Some(_) => {}
                 None if self.next_input()? => {}
                 None => return Ok(None),

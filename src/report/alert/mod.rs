@@ -3,11 +3,13 @@
 mod eve;
 mod lines;
 mod people;
+mod sink;
 mod watch;
 
 pub use eve::Eve;
 pub use lines::LineOutput;
 pub use people::AlertText;
+pub use sink::{AlertOutput, AlertTarget};
 pub use watch::step_text;
 
 use crate::machine::Rules;

@@ -1,0 +1,114 @@
+//! The options that say what a flow is and what is wrong with it.
+
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use clap::{Args, ValueEnum};
+
+use super::Usage;
+use crate::flow::{FlowKeyKind, Keyer};
+use crate::hash::HashKey;
+use crate::machine::{Preset, Rules, Suppressions};
+use crate::spec::Backend;
+
+/// What a flow is, and which alerts it can raise.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Flows and rules")]
+pub struct RuleArgs {
+    /// A set of defaults: flow key, rules, backend, and whether FIN and RST marks are shown
+    #[arg(long, value_enum, default_value = "paper")]
+    pub preset: PresetName,
+
+    /// State machine and alert rules: tcp-flags, tcp-connection, or a file [default: by preset]
+    #[arg(long, value_name = "FILE")]
+    pub rules: Option<String>,
+
+    /// What makes packets one flow [default: by preset]
+    #[arg(long, value_enum)]
+    pub flow_key: Option<FlowKeyName>,
+
+    /// Equal addresses in different VLANs are different flows
+    #[arg(long)]
+    pub vlan_in_key: bool,
+
+    /// Alerts that are not wanted (TOML: [[suppress]] with rule, source, destination)
+    #[arg(long, value_name = "FILE")]
+    pub suppress: Option<PathBuf>,
+
+    /// Show alerts of this severity and graver; 1 is gravest
+    #[arg(long, value_name = "N", default_value = "4", value_parser = clap::value_parser!(u8).range(1..=4))]
+    pub min_severity: u8,
+}
+
+/// Presets by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum PresetName {
+    /// As the papers: address pairs, tcp-flags, kbf, marks shown
+    Paper,
+    /// For people who watch a network: connections, tcp-connection, exact, marks only counted
+    Operator,
+}
+
+/// Flow keys by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum FlowKeyName {
+    /// Directed (source, destination): the papers' flow
+    Pair,
+    /// Directed 5-tuple
+    #[value(name = "5-tuple")]
+    FiveTuple,
+    /// Both directions of a 5-tuple
+    Connection,
+}
+
+impl RuleArgs {
+    /// The preset.
+    pub fn preset(&self) -> Preset {
+        match self.preset {
+            PresetName::Paper => Preset::Paper,
+            PresetName::Operator => Preset::Operator,
+        }
+    }
+
+    /// The backend of the preset.
+    pub fn default_backend(&self) -> Backend {
+        match self.preset {
+            PresetName::Paper => Backend::Kbf,
+            PresetName::Operator => Backend::Exact,
+        }
+    }
+
+    /// How packets become flows, with digests keyed by `seed`.
+    pub fn keyer(&self, seed: u64) -> Keyer {
+        let by_preset = match self.preset {
+            PresetName::Paper => FlowKeyName::Pair,
+            PresetName::Operator => FlowKeyName::Connection,
+        };
+        let kind = match self.flow_key.unwrap_or(by_preset) {
+            FlowKeyName::Pair => FlowKeyKind::Pair,
+            FlowKeyName::FiveTuple => FlowKeyKind::FiveTuple,
+            FlowKeyName::Connection => FlowKeyKind::Connection,
+        };
+        Keyer { kind, vlan_in_key: self.vlan_in_key, hash_key: HashKey::from_seed(seed) }
+    }
+
+    /// Reads the rules and checks that they fit the flow key.
+    pub fn load(&self, kind: FlowKeyKind) -> anyhow::Result<Rules> {
+        let by_preset = match self.preset {
+            PresetName::Paper => "tcp-flags",
+            PresetName::Operator => "tcp-connection",
+        };
+        let name = self.rules.as_deref().unwrap_or(by_preset);
+        let rules = Rules::load(name).context("the rules cannot be used")?;
+        rules.require_flow_key(kind).map_err(Usage::new)?;
+        Ok(rules)
+    }
+
+    /// Reads the suppression list, if there is one.
+    pub fn suppressions(&self, rules: &Rules) -> anyhow::Result<Suppressions> {
+        match &self.suppress {
+            Some(path) => Ok(Suppressions::load(path, &rules.book)?),
+            None => Ok(Suppressions::default()),
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! The options that choose and size a store.
+
+use clap::{Args, ValueEnum};
+
+use crate::engine::Phase;
+use crate::spec::{Backend, Budget, Expire, KbfDecode, LayoutKind, SbfRules, StoreSpec};
+use crate::units::{parse_bytes, parse_count, parse_duration_nanos, parse_share};
+
+/// Where the state of flows is kept.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Store")]
+pub struct StoreArgs {
+    /// The structure that keeps flow state [default: by preset]
+    #[arg(long, value_enum)]
+    pub backend: Option<BackendName>,
+
+    /// Peak number of flows alive at once (1M, 908_522)
+    #[arg(long, value_name = "N", default_value = "1M", value_parser = parse_count)]
+    pub flows: u64,
+
+    /// Size for this chance that an unknown flow seems known (0.01, 1e-4, 0.1%)
+    /// [default: 0.01]
+    #[arg(long, value_name = "P", value_parser = parse_share)]
+    pub fp_rate: Option<f64>,
+
+    /// Size by memory instead, for all shards together (64MiB)
+    #[arg(long, value_name = "SIZE", conflicts_with = "fp_rate", value_parser = parse_bytes)]
+    pub memory: Option<u64>,
+
+    /// Cells per flow, if not the best number
+    #[arg(long, value_name = "K")]
+    pub hashes: Option<usize>,
+
+    /// Bits per cell, if not the narrowest (8, 16 or 32; the kBF papers take 32)
+    #[arg(long, value_name = "BITS")]
+    pub cell_bits: Option<u32>,
+
+    /// Where the cells of a flow lie
+    #[arg(long, value_enum, default_value = "spread")]
+    pub layout: LayoutName,
+
+    /// How flows that went silent leave the store
+    #[arg(long, value_enum, default_value = "timer")]
+    pub expire: ExpireName,
+
+    /// A flow silent for this long is forgotten (at the latest after twice as long)
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_duration_nanos)]
+    pub idle_timeout: u64,
+
+    /// Age by packet time, or by a number of packets as in ACSM 2006
+    #[arg(long, value_name = "time|ops:N", default_value = "time", value_parser = parse_phase)]
+    pub phase: PhaseChoice,
+
+    /// Whether look-ups that find nothing keep the cells they met alive (ACSM 2006's wording)
+    #[arg(long, value_enum, default_value = "found")]
+    pub touch: Touch,
+
+    /// How kbf decodes cells that several flows share
+    #[arg(long, value_enum, default_value = "all-pairs")]
+    pub decode: DecodeName,
+
+    /// What sbf does with flows that share a cell
+    #[arg(long, value_enum, default_value = "stateful")]
+    pub sbf_rules: SbfRulesName,
+
+    /// dbf with single bits in place of counters: only the timer empties them
+    #[arg(long)]
+    pub no_counters: bool,
+}
+
+/// The structures by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum BackendName {
+    /// A hash table of full keys; with --memory it evicts the longest idle flow
+    Exact,
+    /// Direct Bloom filter of (flow, state)
+    Dbf,
+    /// Stateful Bloom filter, with "don't know"
+    Sbf,
+    /// Key-value Bloom filter: superimposed encodings of states
+    Kbf,
+}
+
+/// Layouts by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LayoutName {
+    /// Anywhere
+    Spread,
+}
+
+/// Ways to expire by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ExpireName {
+    /// Cells untouched for --idle-timeout empty themselves
+    Timer,
+    /// Never
+    None,
+}
+
+/// Who keeps cells alive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Touch {
+    /// Flows that are found
+    Found,
+    /// Every look-up
+    All,
+}
+
+/// Ways to decode a kBF by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum DecodeName {
+    /// All cells with two flows, then those with three
+    AllPairs,
+    /// Algorithms 6 and 7 of the papers as printed
+    Literal,
+    /// The 2014 text: all cells with two or three flows at once
+    ThreeWay,
+}
+
+/// Rules of an sBF by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SbfRulesName {
+    /// Flows in the same state share a cell without loss (ACSM 2006)
+    Stateful,
+    /// A cell with two or more flows answers nothing (as the kBF papers describe it)
+    PaperKbf,
+}
+
+/// What an epoch is measured in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PhaseChoice {
+    /// Packet time.
+    Time,
+    /// So many packets.
+    Operations(u64),
+}
+
+fn parse_phase(text: &str) -> Result<PhaseChoice, String> {
+    match text.strip_prefix("ops:").map(parse_count) {
+        None if text == "time" => Ok(PhaseChoice::Time),
+        Some(Ok(count)) if count > 0 => Ok(PhaseChoice::Operations(count)),
+        _ => Err(format!("`{text}` is no phase; write time, or ops:N with N packets")),
+    }
+}
+
+impl StoreArgs {
+    /// The store that is asked for, for a machine of so many states.
+    pub fn spec(&self, default_backend: Backend, states: usize) -> StoreSpec {
+        StoreSpec {
+            backend: self.backend.map_or(default_backend, Backend::from),
+            states,
+            flows: self.flows,
+            budget: match self.memory {
+                Some(bytes) => Budget::MemoryBytes(bytes),
+                None => Budget::FpRate(self.fp_rate.unwrap_or(0.01)),
+            },
+            hashes: self.hashes,
+            cell_bits: self.cell_bits,
+            layout: match self.layout {
+                LayoutName::Spread => LayoutKind::Spread,
+            },
+            expire: match self.expire {
+                ExpireName::Timer => Expire::Timer,
+                ExpireName::None => Expire::None,
+            },
+            sbf: match self.sbf_rules {
+                SbfRulesName::Stateful => SbfRules::Stateful,
+                SbfRulesName::PaperKbf => SbfRules::PaperKbf,
+            },
+            decode: match self.decode {
+                DecodeName::AllPairs => KbfDecode::AllPairs,
+                DecodeName::Literal => KbfDecode::Literal,
+                DecodeName::ThreeWay => KbfDecode::ThreeWay,
+            },
+            dbf_counters: !self.no_counters,
+        }
+    }
+
+    /// Whether look-ups that find nothing touch the cells they met.
+    pub fn touches_absent(&self) -> bool {
+        self.touch == Touch::All
+    }
+
+    /// The phase of the aging clock.
+    pub fn phase(&self) -> Phase {
+        match (self.expire, self.phase) {
+            (ExpireName::None, _) => Phase::Never,
+            (ExpireName::Timer, PhaseChoice::Time) => Phase::Nanos(self.idle_timeout),
+            (ExpireName::Timer, PhaseChoice::Operations(count)) => Phase::Operations(count),
+        }
+    }
+}
+
+impl From<BackendName> for Backend {
+    fn from(name: BackendName) -> Backend {
+        match name {
+            BackendName::Exact => Backend::Exact,
+            BackendName::Dbf => Backend::Dbf,
+            BackendName::Sbf => Backend::Sbf,
+            BackendName::Kbf => Backend::Kbf,
+        }
+    }
+}
