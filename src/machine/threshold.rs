@@ -27,9 +27,9 @@ pub enum Counted {
     /// Distinct destination hosts of first packets of any kind that came to nothing (refused, not
     /// answered in time, or left half-open); IPv6 by /64.
     Destinations,
-    /// RST packets, but for the first in each direction of a 5-tuple that was seen before.
+    /// RST packets, but for the first three in each direction of a 5-tuple that was seen before.
     Resets,
-    /// FIN packets, but for the first in each direction of a 5-tuple that was seen before.
+    /// FIN packets, but for the first three in each direction of a 5-tuple that was seen before.
     Fins,
     /// SYN+ACK packets that answer no SYN and that nothing but RST follows.
     UnsolicitedSynAcks,

@@ -12,7 +12,7 @@
 //! # Bounds
 //! All memory is allocated by [`Thresholds::new`]. Under floods beyond it the counts are lower
 //! bounds; what was left out is in [`Thresholds::losses`]. Distinct counts err as
-//! [`distinct`] says, windows as [`KeyTable`](counters::KeyTable) does.
+//! [`distinct`] says; a window covers between three quarters and the whole of its length.
 //!
 //! # Time
 //! Time is the largest packet time so far. What becomes due between two packets is judged, in
@@ -20,78 +20,23 @@
 
 mod counters;
 pub mod distinct;
+mod firing;
+mod limits;
 mod pending;
 mod recent;
 mod rules;
 mod tuple;
 
-use std::net::IpAddr;
+pub use firing::Firing;
+pub use limits::{Losses, SketchLimits};
 
 use crate::flow::{Packet, TcpFlags};
-use crate::machine::{Counted, RuleId, ThresholdRule};
-use crate::time::{NANOS_PER_SEC, Timestamp};
+use crate::machine::{Counted, ThresholdRule};
+use crate::time::Timestamp;
 use pending::{First, FirstKind, Pending};
 use recent::Recent;
 use rules::RuleCounter;
 use tuple::{Tuple, TupleHasher};
-
-/// How much is remembered, and for how long.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SketchLimits {
-    /// First packets that wait for an answer at once.
-    pub pending: usize,
-    /// Keys counted at once, for each rule.
-    pub keys_per_rule: usize,
-    /// 5-tuples remembered as seen; between one and two times as many.
-    pub recent_tuples: usize,
-    /// How long a 5-tuple is remembered as seen; between one and two times as long.
-    pub recent_nanos: u64,
-    /// How long a first packet may wait for its answer, and a SYN for its sender's ACK.
-    pub answer_nanos: u64,
-}
-
-/// About 10 MiB with the shipped rules.
-impl Default for SketchLimits {
-    fn default() -> Self {
-        SketchLimits {
-            pending: 1 << 15,
-            keys_per_rule: 1 << 11,
-            recent_tuples: 1 << 20,
-            recent_nanos: 60 * NANOS_PER_SEC,
-            answer_nanos: 5 * NANOS_PER_SEC,
-        }
-    }
-}
-
-/// A rule's count was reached.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Firing {
-    /// Which rule.
-    pub rule: RuleId,
-    /// When: the time of a packet, or when waiting for one ended.
-    pub time: Timestamp,
-    /// The source address, if the rule counts per source.
-    pub source: Option<IpAddr>,
-    /// The destination address, if the rule counts per destination.
-    pub destination: Option<IpAddr>,
-    /// The packet that was one too many: for scans and floods the first packet that failed.
-    pub packet: Packet,
-    /// How many there were in the window: at least this many, but for the error of distinct counts.
-    pub count: u64,
-    /// How many were counted in silence since the last firing for this key.
-    pub suppressed: u64,
-}
-
-/// What bounded memory left out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Losses {
-    /// First packets that were not watched because too many waited.
-    pub unwatched: u64,
-    /// Keys that lost their counts to others.
-    pub evicted_keys: u64,
-    /// Events counted in silence, during cool-downs.
-    pub suppressed: u64,
-}
 
 /// Counts packets against threshold rules. See the module's documentation.
 #[derive(Debug)]
@@ -141,8 +86,11 @@ impl Thresholds {
         let seen = self.recent.touch(tuple.hash);
         let ordinary =
             packet.flags.0 & NOT_ORDINARY == TcpFlags::ACK.0 && (seen || packet.payload_bytes > 0);
-        if !ordinary || self.pending.may_hold(tuple.hash) {
+        if self.pending.may_hold(tuple.hash) {
             self.examine(packet, tuple, seen, fired);
+        } else if !ordinary {
+            self.storm(packet, tuple, seen, fired);
+            self.begin(packet, tuple, seen);
         }
     }
 
@@ -189,7 +137,7 @@ impl Thresholds {
         self.wake_nanos = self.pending.next_due_nanos().min(self.recent.rotate_at_nanos());
     }
 
-    /// A packet that is not plainly part of a flow under way.
+    /// A packet of a 5-tuple whose first packet may wait.
     #[inline(never)]
     fn examine(
         &mut self,
@@ -226,6 +174,7 @@ impl Thresholds {
     }
 
     /// Lets a first packet wait, if it is one that must be answered.
+    #[inline(never)]
     fn begin(&mut self, packet: &Packet, tuple: Tuple, seen: bool) {
         let flags = packet.flags;
         let kind = match (flags.has(TcpFlags::SYN), flags.has(TcpFlags::ACK)) {
@@ -248,13 +197,16 @@ impl Thresholds {
         });
     }
 
-    /// Counts RST and FIN that are stray or repeated: the first of a known 5-tuple, in each
-    /// direction, is how connections end.
+    /// Counts RST and FIN that are stray or repeated. How connections end is no storm: up to
+    /// three of a kind in each direction of a known 5-tuple, which leaves room for
+    /// retransmissions, for captures that see packets twice and for ports used again.
     fn storm(&mut self, packet: &Packet, tuple: Tuple, seen: bool, fired: &mut impl FnMut(Firing)) {
         for (flag, counted) in [(TcpFlags::RST, Counted::Resets), (TcpFlags::FIN, Counted::Fins)] {
             if packet.flags.has(flag) {
                 let which = u64::from(flag.0) << 1 | u64::from(tuple.forward);
-                let repeated = self.recent.touch(self.hasher.number(tuple.hash ^ which));
+                let mut nth =
+                    |n: u64| self.recent.touch(self.hasher.number(tuple.hash ^ which ^ n << 8));
+                let repeated = (1..=3).all(&mut nth);
                 if !seen || repeated {
                     self.count(counted, packet, self.now_nanos, fired);
                 }

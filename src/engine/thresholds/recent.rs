@@ -3,11 +3,12 @@
 //! A key is in the younger generation or the older one. When the younger is full or has had its
 //! time, the older is emptied and takes its place. Both words of a key lie side by side, so that a
 //! packet costs one memory access. A key is remembered for one to two periods, or while one to
-//! two times the capacity of other keys come by. A false "seen" (about 1 % at worst) makes a
-//! probe go uncounted; no key that was seen within a period is called new.
+//! two times the capacity of other keys come by. It is kept small enough for a second-level cache:
+//! a flow that is forgotten costs time, not alerts, as its next answer clears it. A false "seen"
+//! (3 to 7 %, the older or both generations full) makes a probe go uncounted.
 
 /// A generation is full with so many keys per 64-bit word on average.
-const KEYS_PER_BLOCK: usize = 4;
+const KEYS_PER_BLOCK: usize = 8;
 
 /// A memory of hashes, of fixed size.
 #[derive(Debug)]
@@ -108,7 +109,7 @@ mod tests {
         recent.rotate(20);
         recent.rotate(30);
         let still = keys.iter().filter(|&&key| recent.touch(key)).count();
-        assert!(still < 10, "{still} of 500 outlived two rotations");
+        assert!(still < 35, "{still} of 500 outlived two rotations");
     }
 
     #[test]
@@ -120,8 +121,9 @@ mod tests {
         assert!(!recent.touch(42));
     }
 
-    /// Full generations, the worst case: with four bits a key and four keys a word, the Poisson
-    /// mean of (set bits / 64)^4 is 0.75 %, twice that for two generations.
+    /// The younger generation full on average half, the older full: with c keys in a word,
+    /// Poisson of mean 8, a stranger's four bits are set with probability (1 − (63/64)^4c)^4, on
+    /// average 3.3 %; the younger one, averaged over its filling, adds 0.9 %.
     #[test]
     fn strangers_are_rarely_taken_for_known() {
         let mut recent = Recent::new(1 << 16, 1);
@@ -129,6 +131,6 @@ mod tests {
         let trials = 1 << 18;
         let wrong = (0..trials).filter(|_| recent.touch(random.next_u64())).count();
         let rate = wrong as f64 / f64::from(trials);
-        assert!(rate < 0.015, "{rate}");
+        assert!((0.03..0.06).contains(&rate), "{rate}");
     }
 }
