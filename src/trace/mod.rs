@@ -29,6 +29,7 @@
 //! next packet when it is due. [`attack`]s are talkers like any other.
 
 pub mod attack;
+mod connection;
 mod conversation;
 mod error;
 mod facts;

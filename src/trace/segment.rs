@@ -219,9 +219,13 @@ mod tests {
                     etherparse::NetSlice::Ipv4(ip) => {
                         let header = ip.header().to_header();
                         assert_eq!(header.calc_header_checksum(), header.header_checksum);
-                        tcp.calc_checksum_ipv4(ip.header()).unwrap()
+                        let ip = ip.header();
+                        tcp.calc_checksum_ipv4(ip.source(), ip.destination()).unwrap()
                     }
-                    etherparse::NetSlice::Ipv6(ip) => tcp.calc_checksum_ipv6(ip.header()).unwrap(),
+                    etherparse::NetSlice::Ipv6(ip) => {
+                        let ip = ip.header();
+                        tcp.calc_checksum_ipv6(ip.source(), ip.destination()).unwrap()
+                    }
                     other => panic!("{other:?}"),
                 };
                 assert_eq!(tcp.checksum(), expected);
