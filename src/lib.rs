@@ -16,6 +16,7 @@
 //! | | [`hash`], [`random`] | keyed digests; seeded randomness |
 //! | B pure core | [`machine`] | what a packet means for its flow; rules |
 //! | | [`store`] | `Store`: exact, dbf, sbf, kbf; aging |
+//! | | [`model`] | closed forms, by the names of the stores |
 //! | C pipeline | [`capture`] | `Source`, `Frame`; file readers; parsing to TCP |
 //! | F commands | [`cmd`] | one file a verb |
 //!
@@ -26,6 +27,7 @@ pub mod cmd;
 pub mod flow;
 pub mod hash;
 pub mod machine;
+pub mod model;
 pub mod random;
 pub mod spec;
 pub mod state;
