@@ -142,22 +142,21 @@ impl PcapngReader {
     /// `None` if the block is too short or its interface unknown.
     #[inline]
     fn packet_fields(&self, block_type: u32, block_bytes: usize) -> Option<PacketFields> {
-        let (order, block) = (self.order, self.buffer.unread());
         if block_type == SIMPLE_PACKET {
             return self.simple_packet_fields();
         }
-        let fields: &[u8; 20] = block.get(BODY_OFFSET..block_bytes)?.first_chunk()?;
-        let interface = match block_type {
-            ENHANCED_PACKET => order.u32_at(fields, 0)? as usize,
-            _ => usize::from(order.u16_at(fields, 0)?),
-        };
-        let interface = self.interfaces.get(interface)?;
-        let ticks = u64::from(order.u32_at(fields, 4)?) << 32 | u64::from(order.u32_at(fields, 8)?);
+        let (fields, _) = self.buffer.unread().get(BODY_OFFSET..block_bytes)?.as_chunks();
+        let fields: &[[u8; 4]; 5] = fields.first_chunk()?;
+        let [mut interface, high, low, captured, wire_bytes] = self.order.u32s(*fields);
+        if block_type == OBSOLETE_PACKET {
+            interface = self.order.u16_at(fields.as_flattened(), 0)?.into();
+        }
+        let interface = self.interfaces.get(interface as usize)?;
         Some(PacketFields {
-            time: interface.clock.time(ticks),
+            time: interface.clock.time(u64::from(high) << 32 | u64::from(low)),
             link_type: interface.link_type,
-            captured: order.u32_at(fields, 12)?,
-            wire_bytes: order.u32_at(fields, 16)?,
+            captured,
+            wire_bytes,
             header_bytes: BODY_OFFSET + 20,
         })
     }
