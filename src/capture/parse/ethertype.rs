@@ -52,6 +52,7 @@ impl VlanTags {
 }
 
 /// The layer behind a type field, tags taken off.
+#[inline]
 pub(super) fn next<'a>(
     mut ethertype: u16,
     mut rest: Rest<'a>,

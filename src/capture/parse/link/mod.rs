@@ -14,6 +14,7 @@ use super::super::LinkType;
 use super::{Layer, Rest, Skip, ethertype, ip_of_any_version};
 
 /// The first layer of a frame of this link type, headers that only captures know taken off.
+#[inline]
 pub(super) fn first_layer(link_type: LinkType, rest: Rest<'_>) -> Result<Layer<'_>, Skip> {
     match link_type {
         LinkType::ETHERNET => Ok(Layer::Ethernet(rest)),
