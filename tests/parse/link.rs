@@ -247,6 +247,9 @@ fn radiotap_tells_trailer_and_padding() {
     let link = LinkType::IEEE802_11_RADIOTAP;
     let llc = snap(ETHERTYPE_IPV4, &ipv4_tcp());
     let frame = wlan(0x08, 0x01, &llc);
+    // Only the frame's own length can tell where this packet ends.
+    let unknown = Ipv4 { total_length: Some(0), ..Ipv4::new(TCP) }.build(&tcp());
+    let of_unknown_length = wlan(0x08, 0x01, &snap(ETHERTYPE_IPV4, &unknown));
     let flags_only = |flags: u8| vec![0, 0, 9, 0, 2, 0, 0, 0, flags];
     let timer_and_flags = |flags: u8| concat(&[&[0, 0, 17, 0, 3, 0, 0, 0], &[9; 8], &[flags]]);
     let two_words = |flags: u8| {
@@ -257,7 +260,7 @@ fn radiotap_tells_trailer_and_padding() {
     // The timer's bytes, taken for flags, would tell of neither trailer nor padding.
     for header in [flags_only, timer_and_flags as fn(u8) -> Vec<u8>, two_words] {
         assert_tcp(link, &concat(&[&header(0), &frame]));
-        let with_fcs = concat(&[&header(0x10), &frame, &[0xfc; 4]]);
+        let with_fcs = concat(&[&header(0x10), &of_unknown_length, &[0xfc; 4]]);
         assert_tcp_before(link, &with_fcs, 4);
         let padded = wlan(0x88, 0x02, &concat(&[&[0, 0], &[0xee; 2], &llc]));
         assert_tcp(link, &concat(&[&header(0x20), &padded]));
