@@ -161,6 +161,26 @@ fn ppp_in_all_its_shortened_forms() {
 }
 
 #[test]
+fn ppp_behind_a_direction() {
+    assert_tcp(LinkType::PPP_PPPD, &concat(&[&[0x01, 0x03, 0x00, 0x21], &ipv4_tcp()]));
+    let frame = concat(&[&[0x00, 0xff, 0x03, 0x00, 0x21], &ipv4_tcp()]);
+    assert_tcp(LinkType::PPP_WITH_DIR, &frame);
+}
+
+#[test]
+fn frame_relay() {
+    let link = LinkType::FRELAY;
+    assert_tcp(link, &concat(&[&[0x18, 0x41, 0x03, 0xcc], &ipv4_tcp()]));
+    assert_tcp(link, &concat(&[&[0x18, 0x40, 0x00, 0x41, 0x03, 0x8e], &ipv6_tcp()]));
+    let snap = [0x18, 0x41, 0x03, 0x00, 0x80, 0, 0, 0, 0x08, 0x00];
+    assert_tcp(link, &concat(&[&snap, &ipv4_tcp()]));
+    let bridged = [0x18, 0x41, 0x03, 0x00, 0x80, 0, 0x80, 0xc2, 0, 7];
+    assert_tcp(link, &concat(&[&bridged, &ethernet_tcp()]));
+    assert_tcp(link, &concat(&[&[0x18, 0x41, 0x08, 0x00], &ipv4_tcp()]));
+    assert_eq!(parse(link, &[0x18, 0x41, 0x03, 0xb1, 0x42]), Err(Skip::NotIp));
+}
+
+#[test]
 fn cisco_hdlc() {
     for address in [0x0f, 0x8f] {
         assert_tcp(LinkType::C_HDLC, &concat(&[&[address, 0, 0x08, 0x00], &ipv4_tcp()]));
@@ -227,6 +247,9 @@ fn radiotap_tells_trailer_and_padding() {
     let link = LinkType::IEEE802_11_RADIOTAP;
     let llc = snap(ETHERTYPE_IPV4, &ipv4_tcp());
     let frame = wlan(0x08, 0x01, &llc);
+    // Only the frame's own length can tell where this packet ends.
+    let unknown = Ipv4 { total_length: Some(0), ..Ipv4::new(TCP) }.build(&tcp());
+    let of_unknown_length = wlan(0x08, 0x01, &snap(ETHERTYPE_IPV4, &unknown));
     let flags_only = |flags: u8| vec![0, 0, 9, 0, 2, 0, 0, 0, flags];
     let timer_and_flags = |flags: u8| concat(&[&[0, 0, 17, 0, 3, 0, 0, 0], &[9; 8], &[flags]]);
     let two_words = |flags: u8| {
@@ -237,10 +260,28 @@ fn radiotap_tells_trailer_and_padding() {
     // The timer's bytes, taken for flags, would tell of neither trailer nor padding.
     for header in [flags_only, timer_and_flags as fn(u8) -> Vec<u8>, two_words] {
         assert_tcp(link, &concat(&[&header(0), &frame]));
-        let with_fcs = concat(&[&header(0x10), &frame, &[0xfc; 4]]);
+        let with_fcs = concat(&[&header(0x10), &of_unknown_length, &[0xfc; 4]]);
         assert_tcp_before(link, &with_fcs, 4);
         let padded = wlan(0x88, 0x02, &concat(&[&[0, 0], &[0xee; 2], &llc]));
         assert_tcp(link, &concat(&[&header(0x20), &padded]));
     }
     assert_eq!(parse(link, &[1, 0, 8, 0, 0, 0, 0, 0]), Err(Skip::NotIp), "no such version");
+}
+
+#[test]
+fn old_radio_headers() {
+    let frame = wlan(0x08, 0x01, &snap(ETHERTYPE_IPV4, &ipv4_tcp()));
+    let little = concat(&[&[0x44, 0, 0, 0, 144, 0, 0, 0], &[0; 136]]);
+    let big = concat(&[&[0, 0, 0, 0x44, 0, 0, 0, 144], &[0; 136]]);
+    let avs = concat(&[&[0x80, 0x21, 0x10, 0x01, 0, 0, 0, 64], &[0; 56]]);
+    for header in [&little, &big, &avs] {
+        assert_tcp(LinkType::IEEE802_11_PRISM, &concat(&[header, &frame]));
+    }
+    assert_tcp(LinkType::IEEE802_11_AVS, &concat(&[&avs, &frame]));
+
+    let ppi = |link_type: u8| concat(&[&[0, 0, 12, 0, link_type, 0, 0, 0], &[9; 4]]);
+    assert_tcp(LinkType::PPI, &concat(&[&ppi(105), &frame]));
+    assert_tcp(LinkType::PPI, &concat(&[&ppi(1), &ethernet_tcp()]));
+    let endless = [0, 0, 8, 0, 192, 0, 0, 0].repeat(10_000);
+    assert_eq!(parse(LinkType::PPI, &endless), Err(Skip::UnsupportedLinkType));
 }

@@ -73,7 +73,8 @@ fn pcapng_blocks_that_make_no_sense() {
     other_version[12] = 2;
     let mut no_magic = order.section();
     no_magic[8] ^= 1;
-    let cases: [(Vec<u8>, &str); 8] = [
+    let cases: [(Vec<u8>, &str); 9] = [
+        (order.block(6, b"abcd"), "a packet block of 16 bytes, too short to hold one"),
         (ends_otherwise, "a block of 52 bytes that ends as one of 60"),
         (order.enhanced(1, 1, 60, b"abcd"), "an interface that is not among the 1 described"),
         (order.block(3, &[&order.u32(100)[..], b"abcd"].concat()), "claims 100 bytes"),

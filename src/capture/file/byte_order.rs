@@ -32,6 +32,16 @@ impl ByteOrder {
         }
     }
 
+    /// Several 32-bit numbers, with one decision on the byte order for all of them.
+    #[inline]
+    pub fn u32s<const COUNT: usize>(self, bytes: [[u8; 4]; COUNT]) -> [u32; COUNT] {
+        let numbers = bytes.map(u32::from_le_bytes);
+        match self {
+            ByteOrder::Little => numbers,
+            ByteOrder::Big => numbers.map(u32::swap_bytes),
+        }
+    }
+
     /// The 16-bit number at `offset`, if `bytes` reaches that far.
     #[inline]
     pub fn u16_at(self, bytes: &[u8], offset: usize) -> Option<u16> {

@@ -77,18 +77,13 @@ impl PcapReader {
         if !self.buffer.has(header_bytes) {
             return self.end();
         }
-        let order = self.layout.order;
-        let header: &[u8; 16] = self.buffer.unread().first_chunk()?;
-        let &[seconds, fraction, first_length, second_length] = header.as_chunks().0 else {
-            return None;
-        };
-        let (first_length, second_length) = (order.u32(first_length), order.u32(second_length));
+        let (header, _) = self.buffer.unread().as_chunks();
+        let [seconds, fraction, first_length, second_length] =
+            self.layout.order.u32s(*header.first_chunk()?);
         let captured = match self.lengths_may_be_turned {
             true => first_length.min(second_length),
             false => first_length,
         };
-        let nanos = u64::from(order.u32(seconds)) * NANOS_PER_SEC
-            + u64::from(order.u32(fraction)) * self.layout.nanos_per_fraction;
         if captured > MAX_CAPTURED_BYTES {
             return self.oversized(captured);
         }
@@ -96,6 +91,8 @@ impl PcapReader {
         if !self.buffer.has(header_bytes + captured) {
             return self.end();
         }
+        let nanos = u64::from(seconds) * NANOS_PER_SEC
+            + u64::from(fraction) * self.layout.nanos_per_fraction;
         Some(Record {
             time: Timestamp::from_nanos(nanos),
             link_type,

@@ -37,6 +37,7 @@ const BODY_OFFSET: usize = 8;
 const TRAILER_BYTES: usize = 4;
 const MIN_BLOCK_BYTES: u32 = 12;
 const MIN_SECTION_BYTES: u32 = 28;
+const MIN_PACKET_BYTES: usize = 32;
 
 /// Room for the largest packet and a megabyte of comments on it.
 const MAX_BUFFERED_BLOCK_BYTES: u32 = MAX_CAPTURED_BYTES + (1 << 20);
@@ -141,22 +142,21 @@ impl PcapngReader {
     /// `None` if the block is too short or its interface unknown.
     #[inline]
     fn packet_fields(&self, block_type: u32, block_bytes: usize) -> Option<PacketFields> {
-        let (order, block) = (self.order, self.buffer.unread());
         if block_type == SIMPLE_PACKET {
             return self.simple_packet_fields();
         }
-        let fields: &[u8; 20] = block.get(BODY_OFFSET..block_bytes)?.first_chunk()?;
-        let interface = match block_type {
-            ENHANCED_PACKET => order.u32_at(fields, 0)? as usize,
-            _ => usize::from(order.u16_at(fields, 0)?),
-        };
-        let interface = self.interfaces.get(interface)?;
-        let ticks = u64::from(order.u32_at(fields, 4)?) << 32 | u64::from(order.u32_at(fields, 8)?);
+        let (fields, _) = self.buffer.unread().get(BODY_OFFSET..block_bytes)?.as_chunks();
+        let fields: &[[u8; 4]; 5] = fields.first_chunk()?;
+        let [mut interface, high, low, captured, wire_bytes] = self.order.u32s(*fields);
+        if block_type == OBSOLETE_PACKET {
+            interface = self.order.u16_at(fields.as_flattened(), 0)?.into();
+        }
+        let interface = self.interfaces.get(interface as usize)?;
         Some(PacketFields {
-            time: interface.clock.time(ticks),
+            time: interface.clock.time(u64::from(high) << 32 | u64::from(low)),
             link_type: interface.link_type,
-            captured: order.u32_at(fields, 12)?,
-            wire_bytes: order.u32_at(fields, 16)?,
+            captured,
+            wire_bytes,
             header_bytes: BODY_OFFSET + 20,
         })
     }
@@ -182,7 +182,7 @@ impl PcapngReader {
     fn buffered_block(&mut self, what: &str) -> Option<usize> {
         let block_bytes = self.block_bytes()?;
         if block_bytes > MAX_BUFFERED_BLOCK_BYTES {
-            return self.give_up(format!("{what} block claims {block_bytes} bytes"));
+            return self.bad_length(what, block_bytes);
         }
         let block_bytes = block_bytes as usize;
         if !self.buffer.has(block_bytes) {
@@ -190,7 +190,8 @@ impl PcapngReader {
         }
         let trailer = self.order.u32_at(self.buffer.unread(), block_bytes - TRAILER_BYTES)?;
         if trailer.checked_next_multiple_of(4) != Some(block_bytes as u32) {
-            return self.lengths_disagree(block_bytes as u32, trailer);
+            let offset = self.buffer.offset();
+            return self.lengths_disagree(offset, block_bytes as u32, trailer);
         }
         Some(block_bytes)
     }
@@ -201,7 +202,7 @@ impl PcapngReader {
         let claimed = self.order.u32_at(self.buffer.unread(), 4)?;
         match claimed.checked_next_multiple_of(4) {
             Some(block_bytes) if block_bytes >= MIN_BLOCK_BYTES => Some(block_bytes),
-            _ => self.give_up(format!("a block claims {claimed} bytes")),
+            _ => self.bad_length("a", claimed),
         }
     }
 
@@ -253,22 +254,14 @@ impl PcapngReader {
     fn step_over_block(&mut self) -> Option<()> {
         let block_bytes = self.block_bytes()?;
         let offset = self.buffer.offset();
-        let trailer_here =
-            self.buffer.skip(u64::from(block_bytes) - 4) && self.buffer.has(TRAILER_BYTES);
-        if !trailer_here {
-            self.cut_short::<()>("a block");
-            let what = "cut short in the middle of a block".to_owned();
-            // the buffer has moved on: the block began earlier, and may have ended without a rest
-            if self.buffer.failure().is_none() {
-                self.flaw = Some(Flaw { offset, what });
-            }
+        let before_trailer = u64::from(block_bytes) - TRAILER_BYTES as u64;
+        if !self.buffer.skip(before_trailer) || !self.buffer.has(TRAILER_BYTES) {
+            self.flaw = Some(Flaw::cut_short(&self.buffer, offset, "a block"));
             return None;
         }
         let trailer = self.order.u32_at(self.buffer.unread(), 0)?;
         if trailer.checked_next_multiple_of(4) != Some(block_bytes) {
-            self.lengths_disagree::<()>(block_bytes, trailer);
-            self.flaw.as_mut()?.offset = offset;
-            return None;
+            return self.lengths_disagree(offset, block_bytes, trailer);
         }
         self.buffer.skip(TRAILER_BYTES as u64);
         Some(())
@@ -282,6 +275,9 @@ impl PcapngReader {
                 "packet record claims {} bytes in a block of {block_bytes}",
                 fields.captured
             ),
+            None if block_bytes < MIN_PACKET_BYTES => {
+                format!("a packet block of {block_bytes} bytes, too short to hold one")
+            }
             None => format!(
                 "a packet of an interface that is not among the {} described",
                 self.interfaces.len()
@@ -292,8 +288,16 @@ impl PcapngReader {
 
     #[cold]
     #[inline(never)]
-    fn lengths_disagree<T>(&mut self, before: u32, behind: u32) -> Option<T> {
-        self.give_up(format!("a block of {before} bytes that ends as one of {behind}"))
+    fn bad_length<T>(&mut self, what: &str, claimed: u32) -> Option<T> {
+        self.give_up(format!("{what} block claims {claimed} bytes"))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn lengths_disagree<T>(&mut self, offset: u64, before: u32, behind: u32) -> Option<T> {
+        let what = format!("a block of {before} bytes that ends as one of {behind}");
+        self.flaw = Some(Flaw { offset, what });
+        None
     }
 
     #[cold]

@@ -30,14 +30,20 @@ pub(super) struct Flaw {
 }
 
 impl Flaw {
-    /// What is wrong with a stream that ended while `inside` something was being read, if anything.
-    ///
-    /// A stream that failed (a disk error, a corrupt compressed file) is a flaw wherever it did.
+    /// What is wrong with a stream that ended where a record or block might have begun, or `inside`
+    /// one that the buffer still holds the beginning of. Nothing, if there is no beginning.
     pub fn of_ended_stream(buffer: &BlockBuffer, inside: &str) -> Option<Flaw> {
-        if let Some(failure) = buffer.failure() {
-            return Some(Flaw { offset: buffer.end_offset(), what: failure.to_string() });
+        let clean = buffer.unread().is_empty() && buffer.failure().is_none();
+        (!clean).then(|| Flaw::cut_short(buffer, buffer.offset(), inside))
+    }
+
+    /// A stream that ended `inside` what began at `offset`.
+    ///
+    /// If it failed (a disk error, a corrupt compressed file), that is the flaw, where it happened.
+    pub fn cut_short(buffer: &BlockBuffer, offset: u64, inside: &str) -> Flaw {
+        match buffer.failure() {
+            Some(failure) => Flaw { offset: buffer.end_offset(), what: failure.to_string() },
+            None => Flaw { offset, what: format!("cut short in the middle of {inside}") },
         }
-        let what = format!("cut short in the middle of {inside}");
-        (!buffer.unread().is_empty()).then(|| Flaw { offset: buffer.offset(), what })
     }
 }

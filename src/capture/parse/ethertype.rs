@@ -52,6 +52,7 @@ impl VlanTags {
 }
 
 /// The layer behind a type field, tags taken off.
+#[inline]
 pub(super) fn next<'a>(
     mut ethertype: u16,
     mut rest: Rest<'a>,
@@ -95,8 +96,8 @@ pub(super) fn next<'a>(
     }
 }
 
-/// Whether `ethertype` is one whose payload [`next`] opens: a hint that bytes are a link header.
-pub(super) fn is_opened(ethertype: u16) -> bool {
+/// Whether `ethertype` is one that [`next`] knows: a hint that bytes are a link header.
+pub(super) fn is_known(ethertype: u16) -> bool {
     ethertype >= MIN_ETHERTYPE
         && !matches!(next(ethertype, Rest::EMPTY, &mut VlanTags::default()), Err(Skip::NotIp))
 }

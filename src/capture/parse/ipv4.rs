@@ -11,6 +11,7 @@ const MIN_HEADER_BYTES: usize = 20;
 const FRAGMENT_OFFSET: u16 = 0x1fff;
 
 /// What an IPv4 packet carries, authentication headers skipped.
+#[inline]
 pub(super) fn next(mut rest: Rest<'_>) -> Result<Transport<'_>, Skip> {
     let header: [u8; MIN_HEADER_BYTES] = rest.chunk_at(0).ok_or(Skip::TruncatedIp)?;
     #[rustfmt::skip]

@@ -21,6 +21,7 @@ const MAX_PAYLOAD_BYTES: usize = 0xffff;
 
 /// What an IPv6 packet carries, extension headers skipped. The addresses are those of the fixed
 /// header, whatever a routing header says.
+#[inline]
 pub(super) fn next(mut rest: Rest<'_>) -> Result<Transport<'_>, Skip> {
     let [version, _, _, _, length0, length1, mut protocol, _] =
         rest.take::<8>().ok_or(Skip::TruncatedIp)?;

@@ -13,6 +13,7 @@ const UNNUMBERED_INFORMATION_POLL: u8 = 0x13;
 const ETHERTYPE_OUIS: [[u8; 3]; 2] = [[0x00, 0x00, 0x00], [0x00, 0x00, 0xf8]];
 
 /// The layer behind an LLC header.
+#[inline]
 pub(super) fn next(mut rest: Rest<'_>) -> Result<Layer<'_>, Skip> {
     let [destination, source, control] = rest.take::<3>().ok_or(Skip::TruncatedLink)?;
     match control {

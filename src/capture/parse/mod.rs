@@ -4,8 +4,8 @@
 //! Frame → link layer → network layer → [ tunnel → link or network layer ]… → TCP → Packet
 //! ```
 //!
-//! [`Parser::parse`] first tries the common shapes ([`fast`](mod@fast)); everything else goes to
-//! the walker, which peels one [`Layer`] at a time:
+//! [`Parser::parse`] first tries the common shapes (`fast`); everything else goes to the walker,
+//! which peels one layer at a time:
 //!
 //! | where | what |
 //! |---|---|
@@ -134,6 +134,7 @@ impl Parser {
 }
 
 /// Reads the version that begins every IP header.
+#[inline]
 fn ip_of_any_version(rest: Rest<'_>) -> Result<Layer<'_>, Skip> {
     match rest.u8_at(0).ok_or(Skip::TruncatedIp)? >> 4 {
         4 => Ok(Layer::Ipv4(rest)),

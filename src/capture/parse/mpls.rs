@@ -38,7 +38,7 @@ fn looks_like_ethernet(rest: &Rest<'_>) -> bool {
     match rest.u16_at(12) {
         Some(number::IPV4) => version == Some(4),
         Some(number::IPV6) => version == Some(6),
-        Some(ethertype) => ethertype::is_opened(ethertype),
+        Some(ethertype) => ethertype::is_known(ethertype),
         None => false,
     }
 }

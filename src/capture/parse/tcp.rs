@@ -12,6 +12,7 @@ pub(super) const MIN_DATA_OFFSET: u8 = 5;
 
 /// The packet that a TCP header and the IP header before it tell of. Only the bytes up to the
 /// flags are needed; a data offset beyond the packet's end leaves no payload.
+#[inline]
 pub(super) fn packet(
     transport: &Transport<'_>,
     frame: &Frame<'_>,

@@ -13,6 +13,7 @@ mod hardware {
 const PROTOCOL_LLC: u16 = 0x0004;
 
 /// LINKTYPE_LINUX_SLL: 16 bytes, the protocol last.
+#[inline]
 pub(super) fn version_1(mut rest: Rest<'_>) -> Result<Layer<'_>, Skip> {
     let [_, _, hardware0, hardware1, .., protocol0, protocol1] =
         rest.take::<16>().ok_or(Skip::TruncatedLink)?;
@@ -21,6 +22,7 @@ pub(super) fn version_1(mut rest: Rest<'_>) -> Result<Layer<'_>, Skip> {
 }
 
 /// LINKTYPE_LINUX_SLL2: 20 bytes, the protocol first.
+#[inline]
 pub(super) fn version_2(mut rest: Rest<'_>) -> Result<Layer<'_>, Skip> {
     let [protocol0, protocol1, _, _, _, _, _, _, hardware0, hardware1, ..] =
         rest.take::<20>().ok_or(Skip::TruncatedLink)?;

@@ -3,17 +3,21 @@
 mod c_hdlc;
 pub(super) mod ethernet;
 mod fddi;
+mod frame_relay;
 mod ieee80211;
 mod linux_sll;
 mod nflog;
 mod null_loop;
+mod ppi;
 pub(super) mod ppp;
+mod prism_avs;
 mod radiotap;
 
 use super::super::LinkType;
 use super::{Layer, Rest, Skip, ethertype, ip_of_any_version};
 
 /// The first layer of a frame of this link type, headers that only captures know taken off.
+#[inline]
 pub(super) fn first_layer(link_type: LinkType, rest: Rest<'_>) -> Result<Layer<'_>, Skip> {
     match link_type {
         LinkType::ETHERNET => Ok(Layer::Ethernet(rest)),
@@ -28,6 +32,12 @@ pub(super) fn first_layer(link_type: LinkType, rest: Rest<'_>) -> Result<Layer<'
         LinkType::C_HDLC => c_hdlc::next(rest),
         LinkType::IEEE802_11 => ieee80211::next(rest),
         LinkType::IEEE802_11_RADIOTAP => radiotap::next(rest),
+        LinkType::IEEE802_11_PRISM => prism_avs::prism(rest),
+        LinkType::IEEE802_11_AVS => prism_avs::avs(rest),
+        LinkType::PPI => ppi::next(rest),
+        LinkType::PPP_PPPD => ppp::behind_direction(rest, 2),
+        LinkType::PPP_WITH_DIR => ppp::behind_direction(rest, 1),
+        LinkType::FRELAY => frame_relay::next(rest),
         LinkType::FDDI => fddi::next(rest),
         LinkType::NFLOG => nflog::next(rest),
         _ => Err(Skip::UnsupportedLinkType),

@@ -20,6 +20,13 @@ pub(super) fn on_a_serial_line(rest: Rest<'_>) -> Result<Layer<'_>, Skip> {
     }
 }
 
+/// A frame that begins with the direction it went: in place of the address byte, so that the
+/// control byte follows, or before everything.
+pub(super) fn behind_direction(mut rest: Rest<'_>, bytes: usize) -> Result<Layer<'_>, Skip> {
+    rest.skip(bytes).ok_or(Skip::TruncatedLink)?;
+    Ok(Layer::Ppp(rest))
+}
+
 /// The layer that the protocol field names.
 pub(in super::super) fn next(mut rest: Rest<'_>) -> Result<Layer<'_>, Skip> {
     if rest.chunk_at(0) == Some(ADDRESS_CONTROL) {

@@ -1,0 +1,6 @@
+//! What theory says of the stores: closed forms, one file a structure, named as in `store`.
+//!
+//! Nothing here looks at a store: theory is evidence of its own.
+
+pub mod bloom;
+pub mod kbf;

@@ -1,0 +1,95 @@
+//! Stores written straight from the rules, slowly: plain structs, epochs as whole numbers, and the
+//! paper's global reset (whatever is stale is cleared when an epoch begins). They share nothing
+//! with `acsm::store` but the vocabulary.
+
+pub mod dbf;
+pub mod exact;
+pub mod kbf;
+pub mod sbf;
+
+use acsm::random::mix;
+use acsm::state::{Lookup, State};
+use acsm::store::Flow;
+
+/// What the slow stores count.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Tally {
+    pub occupied: u64,
+    pub aged: u64,
+    pub evicted: u64,
+    pub inserts_of_present: u64,
+    pub writes_to_absent: u64,
+    pub saturations: u64,
+}
+
+/// A store; `at` is the epoch that a touch leaves: this one, or the one before.
+pub trait Slow {
+    fn advance(&mut self, now: i64);
+    fn lookup(&self, flow: &Flow) -> Lookup;
+    fn touch(&mut self, flow: &Flow, found: Lookup, at: i64);
+    fn insert(&mut self, flow: &Flow, state: State, at: i64);
+    fn modify(&mut self, flow: &Flow, old: Lookup, new: State, at: i64);
+    fn delete(&mut self, flow: &Flow, old: Lookup);
+    fn tally(&self) -> Tally;
+}
+
+/// How many cells there are, and how they are shared out.
+#[derive(Debug, Clone, Copy)]
+pub struct Shape {
+    pub hashes: usize,
+    pub cells_per_part: usize,
+    pub timed: bool,
+}
+
+/// Cells of any content, each with the epoch of its last touch.
+pub struct Grid<C> {
+    pub shape: Shape,
+    pub cells: Vec<Option<(C, i64)>>,
+    pub tally: Tally,
+}
+
+impl<C> Grid<C> {
+    pub fn new(shape: Shape) -> Grid<C> {
+        let cells = (0..shape.hashes * shape.cells_per_part).map(|_| None).collect();
+        Grid { shape, cells, tally: Tally::default() }
+    }
+
+    /// The i-th of k parts, at the i-th half word of SplitMix64 from the digest, scaled.
+    pub fn positions(&self, digest: u64) -> Vec<usize> {
+        let Shape { hashes, cells_per_part, .. } = self.shape;
+        let golden = 0x9e37_79b9_7f4a_7c15_u64;
+        let position = |i: usize| {
+            let word = mix(digest.wrapping_add(golden.wrapping_mul(i as u64 / 2)));
+            let half = if i % 2 == 0 { word & 0xffff_ffff } else { word >> 32 };
+            i * cells_per_part + (half as f64 / 4294967296.0 * cells_per_part as f64) as usize
+        };
+        (0..hashes).map(position).collect()
+    }
+
+    pub fn advance(&mut self, now: i64) {
+        for cell in &mut self.cells {
+            let stale = matches!(cell, Some((_, touched)) if *touched < now - 1);
+            if self.shape.timed && stale {
+                *cell = None;
+                self.tally.aged += 1;
+            }
+        }
+    }
+
+    pub fn touch(&mut self, positions: &[usize], at: i64) {
+        for &position in positions {
+            if let Some((_, touched)) = &mut self.cells[position] {
+                *touched = at.max(*touched);
+            }
+        }
+    }
+
+    /// Whether all of these cells are in use.
+    pub fn all_used(&self, positions: &[usize]) -> bool {
+        positions.iter().all(|&position| self.cells[position].is_some())
+    }
+
+    pub fn tally(&self) -> Tally {
+        Tally { occupied: self.cells.iter().flatten().count() as u64, ..self.tally }
+    }
+}

@@ -1,0 +1,285 @@
+//! Every store against a slow one written straight from the rules (`slow_store/`): the same
+//! operations give the same answers and counts, whatever is swept when and however time jumps.
+
+mod slow_store;
+
+use acsm::flow::{FlowId, FlowKey};
+use acsm::random::Random;
+use acsm::spec::{Backend, Budget, Expire, KbfDecode, SbfRules, StoreSpec};
+use acsm::state::{Lookup, State};
+use acsm::store::{Epoch, Flow, Stamp, Store, StoreError, StoreUser, with_store};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use slow_store::{Shape, Slow, Tally, dbf::SlowDbf, exact::SlowExact, kbf::SlowKbf, sbf::SlowSbf};
+
+const FLOWS: usize = 14;
+
+/// What an operation is told the flow was found to be.
+#[derive(Debug, Clone, Copy)]
+enum Found {
+    /// What the store answers.
+    Asked,
+    /// Anything, as after an error.
+    Claimed(usize),
+    DontKnow,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Deed {
+    /// What a worker does with a packet: insert if absent, else move to the state.
+    Packet(usize),
+    Touch(Found),
+    TouchAll,
+    Insert(usize),
+    Modify(Found, usize),
+    Delete(Found),
+    Sweep(usize),
+    Wait(u32),
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Step {
+    flow: usize,
+    deed: Deed,
+    half: bool,
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let found = || {
+        prop_oneof![
+            4 => Just(Found::Asked),
+            1 => (0..State::LIMIT).prop_map(Found::Claimed),
+            1 => Just(Found::DontKnow),
+        ]
+    };
+    let wait = prop_oneof![8 => 1..6u32, 1 => Just(1 << 20), 1 => Just(u32::MAX / 3)];
+    let deed = prop_oneof![
+        8 => (0..State::LIMIT).prop_map(Deed::Packet),
+        4 => found().prop_map(Deed::Touch),
+        1 => Just(Deed::TouchAll),
+        2 => (0..State::LIMIT).prop_map(Deed::Insert),
+        4 => (found(), 0..State::LIMIT).prop_map(|(old, new)| Deed::Modify(old, new)),
+        3 => found().prop_map(Deed::Delete),
+        3 => (0..200usize).prop_map(Deed::Sweep),
+        4 => wait.prop_map(Deed::Wait),
+    ];
+    let step = (0..FLOWS, deed, prop::bool::weighted(0.3));
+    let step = step.prop_map(|(flow, deed, half)| Step { flow, deed, half });
+    prop::collection::vec(step, 1..120)
+}
+
+fn flows(seed: u64) -> Vec<Flow> {
+    let mut random = Random::new(seed);
+    let flow = |n: usize| Flow {
+        key: FlowKey {
+            src: [10, 0, 0, n as u8].into(),
+            dst: [10, 0, 0, 1].into(),
+            src_port: 0,
+            dst_port: 0,
+            vlan: [0; 2],
+        },
+        id: FlowId(u128::from(random.next_u64())),
+    };
+    (0..FLOWS).map(flow).collect()
+}
+
+/// Both stores, the same flows, one clock.
+struct Pair<'a, S> {
+    spec: &'a StoreSpec,
+    fast: S,
+    slow: Box<dyn Slow>,
+    flows: Vec<Flow>,
+    now: u32,
+}
+
+impl<S: Store> Pair<'_, S> {
+    fn step(&mut self, step: Step) {
+        let flow = self.flows[step.flow];
+        let place = self.fast.locate(&flow);
+        let now = Epoch(self.now);
+        let (stamp, at): (Stamp, i64) = match step.half {
+            false => (now.stamp(), i64::from(self.now)),
+            true => (now.half_stamp(), i64::from(self.now) - 1),
+        };
+        let state = |index: usize| State::new(index % self.spec.states).unwrap();
+        let answer = self.fast.lookup(&place, now);
+        let found = |found: Found| match found {
+            Found::Asked => answer,
+            Found::Claimed(index) => Lookup::Known(state(index)),
+            Found::DontKnow => Lookup::DontKnow,
+        };
+        match step.deed {
+            Deed::Packet(index) if answer != Lookup::Absent => {
+                self.fast.modify(&place, answer, state(index), stamp);
+                self.slow.modify(&flow, answer, state(index), at);
+            }
+            Deed::Packet(index) | Deed::Insert(index) => {
+                self.fast.insert(&place, state(index), stamp);
+                self.slow.insert(&flow, state(index), at);
+            }
+            Deed::Touch(claim) => {
+                self.fast.touch(&place, found(claim), stamp);
+                self.slow.touch(&flow, found(claim), at);
+            }
+            Deed::TouchAll => {
+                self.fast.touch(&place, Lookup::Absent, stamp);
+                self.slow.touch(&flow, Lookup::Absent, at);
+            }
+            Deed::Modify(old, new) => {
+                self.fast.modify(&place, found(old), state(new), stamp);
+                self.slow.modify(&flow, found(old), state(new), at);
+            }
+            Deed::Delete(old) => {
+                self.fast.delete(&place, found(old), now);
+                self.slow.delete(&flow, found(old));
+            }
+            Deed::Sweep(budget) => drop(self.fast.sweep(now, budget)),
+            Deed::Wait(epochs) => {
+                self.now = self.now.saturating_add(epochs);
+                self.slow.advance(i64::from(self.now));
+            }
+        }
+    }
+
+    fn compare(&mut self) -> Result<(), TestCaseError> {
+        for (n, flow) in self.flows.iter().enumerate() {
+            let place = self.fast.locate(flow);
+            let (fast, slow) = (self.fast.lookup(&place, Epoch(self.now)), self.slow.lookup(flow));
+            prop_assert_eq!(fast, slow, "flow {} at epoch {}", n, self.now);
+        }
+        Ok(())
+    }
+
+    fn compare_counts(&mut self) -> Result<(), TestCaseError> {
+        while self.fast.sweep(Epoch(self.now), 100) > 0 {}
+        let stats = self.fast.stats();
+        let fast = Tally {
+            occupied: stats.occupied,
+            aged: stats.cells_aged,
+            evicted: stats.evicted,
+            inserts_of_present: stats.inserts_of_present,
+            writes_to_absent: stats.writes_to_absent,
+            saturations: stats.saturations,
+        };
+        prop_assert_eq!(fast, self.slow.tally());
+        Ok(())
+    }
+}
+
+struct Conform<'a> {
+    spec: &'a StoreSpec,
+    steps: &'a [Step],
+    start: u32,
+}
+
+impl StoreUser for Conform<'_> {
+    type Output = Result<(), TestCaseError>;
+
+    fn run<S: Store + 'static>(
+        self,
+        make: impl Fn() -> Result<S, StoreError>,
+    ) -> Result<(), TestCaseError> {
+        let (fast, slow) = (make().unwrap(), slow(self.spec));
+        let flows = flows(u64::from(self.start));
+        let mut pair = Pair { spec: self.spec, fast, slow, flows, now: self.start };
+        for &step in self.steps {
+            pair.step(step);
+            pair.compare()?;
+        }
+        pair.compare_counts()
+    }
+}
+
+fn slow(spec: &StoreSpec) -> Box<dyn Slow> {
+    let sizing = spec.sizing().unwrap();
+    let cells = sizing.cells as usize / FlowId::SHARDS;
+    let timed = spec.expire == Expire::Timer;
+    if spec.backend == Backend::Exact {
+        let capped = matches!(spec.budget, Budget::MemoryBytes(_));
+        return Box::new(SlowExact::new(capped.then_some(cells), timed));
+    }
+    let shape = Shape { hashes: sizing.hashes, cells_per_part: cells / sizing.hashes, timed };
+    match spec.backend {
+        Backend::Kbf => Box::new(SlowKbf::new(shape, spec.states, spec.decode)),
+        Backend::Sbf => {
+            let count_max = (1 << (sizing.cell_bits - 5)) - 1;
+            Box::new(SlowSbf::new(shape, count_max, spec.sbf == SbfRules::PaperKbf))
+        }
+        _ => Box::new(SlowDbf::new(shape, spec.states, if spec.dbf_counters { 3 } else { 1 })),
+    }
+}
+
+/// Filters so small that every cell is shared by many flows, by a few, by hardly any.
+fn sizes(spec: &StoreSpec) -> [StoreSpec; 3] {
+    [(3, 30), (4, 300), (7, 3000)].map(|(hashes, flows)| StoreSpec {
+        hashes: Some(hashes),
+        flows,
+        budget: Budget::FpRate(0.3),
+        ..spec.clone()
+    })
+}
+
+fn conforms(spec: &StoreSpec) {
+    let config = Config { cases: 40, failure_persistence: None, ..Config::default() };
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[7; 32]);
+    let cases = (steps(), prop_oneof![Just(0u32), 1..10u32, Just(1 << 31)]);
+    TestRunner::new_with_rng(config, rng)
+        .run(&cases, |(steps, start)| {
+            with_store(spec, Conform { spec, steps: &steps, start }).unwrap()
+        })
+        .unwrap_or_else(|failure| panic!("{spec:?}\n{failure}"));
+}
+
+fn filter_conforms(spec: StoreSpec) {
+    for expire in [Expire::Timer, Expire::None] {
+        sizes(&StoreSpec { expire, ..spec.clone() }).iter().for_each(conforms);
+    }
+}
+
+#[test]
+fn kbf_follows_its_rules() {
+    for decode in [KbfDecode::AllPairs, KbfDecode::Literal, KbfDecode::ThreeWay] {
+        filter_conforms(StoreSpec { decode, ..StoreSpec::new(Backend::Kbf, 6) });
+    }
+}
+
+#[test]
+fn kbf_follows_its_rules_in_wider_cells() {
+    filter_conforms(StoreSpec::new(Backend::Kbf, 16));
+    filter_conforms(StoreSpec { cell_bits: Some(32), ..StoreSpec::new(Backend::Kbf, 11) });
+}
+
+#[test]
+fn sbf_follows_its_rules() {
+    for cell_bits in [None, Some(16), Some(32)] {
+        filter_conforms(StoreSpec { cell_bits, ..StoreSpec::new(Backend::Sbf, 6) });
+    }
+}
+
+#[test]
+fn sbf_as_the_kbf_papers_have_it_follows_its_rules() {
+    filter_conforms(StoreSpec { sbf: SbfRules::PaperKbf, ..StoreSpec::new(Backend::Sbf, 6) });
+}
+
+#[test]
+fn dbf_follows_its_rules() {
+    filter_conforms(StoreSpec::new(Backend::Dbf, 6));
+    let bare = StoreSpec { dbf_counters: false, ..StoreSpec::new(Backend::Dbf, 6) };
+    sizes(&bare).iter().for_each(conforms);
+}
+
+#[test]
+fn exact_follows_its_rules() {
+    let exact = |expire, budget| StoreSpec {
+        expire,
+        budget,
+        flows: 1,
+        ..StoreSpec::new(Backend::Exact, 6)
+    };
+    for expire in [Expire::Timer, Expire::None] {
+        conforms(&exact(expire, Budget::FpRate(0.01)));
+        for flows in [2, 5, 9] {
+            conforms(&exact(expire, Budget::MemoryBytes(flows * 16 * 72)));
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! The running filters against the closed forms in `model/`. Seeds are fixed; bounds are five
+//! standard deviations, of the sampling and of the filter itself.
+
+use acsm::flow::{FlowId, FlowKey};
+use acsm::model::{bloom, kbf};
+use acsm::random::Random;
+use acsm::spec::{Backend, Budget, KbfDecode, SbfRules, Sizing, StoreSpec};
+use acsm::state::{Lookup, State};
+use acsm::store::{Dbf, Epoch, Flow, Kbf, KbfRule, Sbf, SbfRule, Store};
+
+const NOW: Epoch = Epoch(0);
+const STATES: usize = 16;
+
+struct Flows(Random);
+
+impl Iterator for Flows {
+    type Item = Flow;
+
+    fn next(&mut self) -> Option<Flow> {
+        let key = FlowKey {
+            src: [0; 4].into(),
+            dst: [0; 4].into(),
+            src_port: 0,
+            dst_port: 0,
+            vlan: [0; 2],
+        };
+        Some(Flow { key, id: FlowId(self.0.next_u64().into()) })
+    }
+}
+
+fn flows(seed: u64) -> Flows {
+    Flows(Random::new(seed))
+}
+
+/// One shard's worth of flows at this rate.
+fn sizing(backend: Backend, flows: u64, fp_rate: f64) -> Sizing {
+    let flows = flows * FlowId::SHARDS as u64;
+    let budget = Budget::FpRate(fp_rate);
+    StoreSpec { flows, budget, ..StoreSpec::new(backend, STATES) }.sizing().unwrap()
+}
+
+fn cells(sizing: &Sizing) -> f64 {
+    sizing.cells as f64 / FlowId::SHARDS as f64
+}
+
+/// Fills a shard from the flows; the n-th flow gets state n mod 16.
+fn fill<S: Store>(store: &mut S, flows: &mut Flows, count: usize) -> Vec<S::Place> {
+    let mut insert = |(n, flow): (usize, Flow)| {
+        let place = store.locate(&flow);
+        store.insert(&place, State::new(n % STATES).unwrap(), NOW.stamp());
+        place
+    };
+    flows.take(count).enumerate().map(&mut insert).collect()
+}
+
+/// Asserts that `hits` of `asked` absent flows is what theory says.
+fn assert_fp_rate(name: &str, sizing: &Sizing, flows: usize, hits: usize, asked: usize) {
+    let (cells, asked) = (cells(sizing), asked as f64);
+    let load = bloom::load(cells, sizing.hashes, flows as f64);
+    let rate = bloom::fp_rate(cells, sizing.hashes, flows as f64);
+    // d(f^k)/df = k f^k / f.
+    let fill = bloom::cell_has_at_least(1, load);
+    let by_fill = asked * rate * sizing.hashes as f64 * bloom::fill_deviation(cells, load) / fill;
+    let bound = 5.0 * (asked * rate * (1.0 - rate) + by_fill * by_fill).sqrt();
+    let difference = hits as f64 - asked * rate;
+    println!("{name}: {hits} of {asked}, expected {:.0} ± {bound:.0}", asked * rate);
+    assert!(difference.abs() < bound, "{name}: {hits}, expected {:.0} ± {bound:.0}", asked * rate);
+}
+
+#[test]
+fn absent_flows_are_found_as_often_as_theory_says() {
+    let (capacity, asked) = (20_000, 100_000);
+    for (fp_rate, flows_in) in [(0.1, capacity), (0.01, capacity), (0.01, 2 * capacity)] {
+        let kbf_sizing = sizing(Backend::Kbf, capacity as u64, fp_rate);
+        let mut source = flows(1);
+        let rule = KbfRule::new(STATES, KbfDecode::AllPairs);
+        let mut kbf = Kbf::<16, true>::new(rule, &kbf_sizing).unwrap();
+        fill(&mut kbf, &mut source, flows_in);
+        let strangers: Vec<_> = source.take(asked).map(|flow| kbf.locate(&flow)).collect();
+        let found = |place: &&_| kbf.lookup(place, NOW) != Lookup::Absent;
+        let hits = strangers.iter().filter(found).count();
+        assert_fp_rate("kbf", &kbf_sizing, flows_in, hits, asked);
+
+        let dbf_sizing = sizing(Backend::Dbf, capacity as u64, fp_rate);
+        let mut source = flows(2);
+        let mut dbf = Dbf::<2, true>::new(STATES, &dbf_sizing).unwrap();
+        fill(&mut dbf, &mut source, flows_in);
+        let state = State::new(3).unwrap();
+        let hits = source.take(asked).filter(|flow| dbf.contains(&dbf.locate(flow), state, NOW));
+        assert_fp_rate("dbf, one test", &dbf_sizing, flows_in, hits.count(), asked);
+    }
+}
+
+#[test]
+fn sbf_finds_no_more_absent_flows_than_a_bloom_filter_would() {
+    // Cells that contradict each other prove absence, so theory is an upper bound.
+    let sizing = sizing(Backend::Sbf, 20_000, 0.1);
+    let mut source = flows(3);
+    let mut sbf = Sbf::<8, true>::new(SbfRule::<8>::new(SbfRules::Stateful), &sizing).unwrap();
+    fill(&mut sbf, &mut source, 20_000);
+    let places: Vec<_> = source.take(100_000).map(|flow| sbf.locate(&flow)).collect();
+    let not_empty = |place: &&_| sbf.cells_of(place, NOW).all(|cell| cell != 0);
+    assert_fp_rate("sbf cells", &sizing, 20_000, places.iter().filter(not_empty).count(), 100_000);
+    let bound = places.iter().filter(not_empty).count();
+    let hits = places.iter().filter(|place| sbf.lookup(place, NOW) != Lookup::Absent).count();
+    assert!(0 < hits && hits < bound, "{hits} of {bound}");
+}
+
+/// A kBF for 100,000 flows with k = 10, filled to ρ times that.
+fn crowded_kbf(rho: f64) -> (Kbf<16, true>, Vec<acsm::store::CellPlace>, Flows, f64) {
+    let (capacity, hashes) = (100_000, 10);
+    let sizing = sizing(Backend::Kbf, capacity, 0.5f64.powi(hashes));
+    assert_eq!(sizing.hashes, hashes as usize);
+    let rule = KbfRule::new(STATES, KbfDecode::AllPairs);
+    let mut kbf = Kbf::new(rule, &sizing).unwrap();
+    let mut source = flows(4);
+    let places = fill(&mut kbf, &mut source, (rho * capacity as f64) as usize);
+    (kbf, places, source, cells(&sizing))
+}
+
+/// The count of a cell as the kBF packs it.
+fn count(cell: u32) -> u32 {
+    cell & 7
+}
+
+#[test]
+fn random_cells_are_crowded_as_often_as_the_papers_say() {
+    assert!((kbf::crowded_cell(1.0) - 0.0333).abs() < 5e-5);
+    for rho in [0.5, 1.0, 1.5, 2.0] {
+        let (filter, _, source, cells) = crowded_kbf(rho);
+        let samples = source.take(20_000).flat_map(|stranger| {
+            filter.cells_of(&filter.locate(&stranger), NOW).collect::<Vec<_>>()
+        });
+        let (mut sampled, mut crowded) = (0.0, 0.0);
+        for cell in samples {
+            sampled += 1.0;
+            crowded += f64::from(u8::from(count(cell) >= 3));
+        }
+        let expected = kbf::crowded_cell(rho);
+        let variance = expected * (1.0 - expected) * (1.0 / sampled + 1.0 / cells);
+        let measured = crowded / sampled;
+        println!("rho {rho}: {measured:.5}, P_n = {expected:.5}");
+        assert!((measured - expected).abs() < 5.0 * variance.sqrt(), "rho {rho}: {measured}");
+    }
+}
+
+/// The papers take a flow's cells for random ones; but the flow itself is on all of them.
+#[test]
+fn flows_are_undecodable_far_more_often_than_the_papers_say() {
+    for (rho, hashes) in [(1.5, 10), (2.0, 10)] {
+        let (mut filter, places, source, _) = crowded_kbf(rho);
+        let is_undecodable = |place: &acsm::store::CellPlace, filter: &Kbf<16, true>| {
+            let counts: Vec<u32> = filter.cells_of(place, NOW).map(count).collect();
+            let with = |wanted: u32| counts.iter().filter(|&&count| count == wanted).count();
+            with(0) == 0 && with(1) == 0 && with(2) <= 1
+        };
+        let undecodable = places.iter().filter(|place| is_undecodable(place, &filter)).count();
+        let by_the_papers = kbf::undecodable_by_the_papers(rho, hashes);
+        let right = kbf::undecodable_flow(rho, hashes);
+        let expected = right * places.len() as f64;
+        println!(
+            "rho {rho}, k {hashes}: {:.2e} measured, {right:.2e} right, {by_the_papers:.2e} papers",
+            undecodable as f64 / places.len() as f64
+        );
+        assert!((undecodable as f64 - expected).abs() < 5.0 * expected.sqrt(), "{undecodable}");
+
+        // Among strangers, whose cells are random, the papers' figure would hold: too rare to see.
+        let strangers = source.take(50_000).map(|flow| filter.locate(&flow));
+        assert_eq!(strangers.filter(|place| is_undecodable(place, &filter)).count(), 0);
+
+        // What the store answers: never a wrong state, and don't know where all cells are crowded.
+        let mut dont_know = 0;
+        for (n, place) in places.iter().enumerate() {
+            match filter.lookup(place, NOW) {
+                Lookup::Known(state) => assert_eq!(state.index(), n % STATES),
+                answer => {
+                    assert_eq!(answer, Lookup::DontKnow);
+                    dont_know += 1;
+                }
+            }
+        }
+        println!("rho {rho}: {dont_know} of {} answered DontKnow", places.len());
+        assert!(f64::from(dont_know) > 100.0 * by_the_papers * places.len() as f64);
+    }
+}
