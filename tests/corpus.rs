@@ -23,11 +23,22 @@ const COLUMNS: [(&str, &str); 10] = [
     ("ipv6_tcp_packets", "tcp_pkts_ipv6"),
 ];
 
-/// Files whose bytes allow more than one reading, each with the reason.
-const AMBIGUOUS: [(&str, &str); 3] = [
-    ("suricata-verify__fuzz.pcap", "one frame of fuzz: 0 or 1 TCP"),
-    ("nDPI__fuzz-2006-09-29-28586.pcap", "frame 111 is fuzz"),
-    ("nDPI__BGP_Cisco_hdlc_slarp.pcap", "labelled PPP, framed as HDLC"),
+/// Where we read bytes otherwise than tshark, on purpose, with the reason.
+const EXPLAINED: [(&str, &str); 3] = [
+    (
+        "suricata-verify__fuzz.pcap",
+        "record 2 claims 1,409,179,648 bytes: damage to us and to tcpdump; tshark guesses another \
+         header layout there and reads one more frame",
+    ),
+    (
+        "nDPI__fuzz-2006-09-29-28586.pcap",
+        "frame 111: an IP length of 35 leaves 15 bytes of TCP, which hold the flags byte",
+    ),
+    (
+        "pcapng-test-generator__test202.pcapng",
+        "tshark lists its three custom blocks (bytes 216, 1412, 2468) as frames; they are no \
+         packets, and capinfos counts 8 as we do",
+    ),
 ];
 
 fn corpus() -> Option<PathBuf> {
@@ -77,7 +88,8 @@ fn differences(row: &Row, ours: &Value, prefix: &str) -> Vec<String> {
         }
     };
     compare("packets", row["frames"].parse().unwrap());
-    compare("tcp_packets", column("tcp_pkts").saturating_sub(column("tcp_noflags")));
+    // tshark leaves packets whose flags byte was not captured out of this column already.
+    compare("tcp_packets", column("tcp_pkts"));
     for (name, theirs) in COLUMNS {
         compare(name, column(theirs));
     }
@@ -105,10 +117,13 @@ fn every_capture_gives_tsharks_counts_in_both_views() {
             wrong.extend(differences(row, &ours, prefix));
         }
     }
-    let (ambiguous, real): (Vec<_>, Vec<_>) =
-        wrong.iter().partition(|line| AMBIGUOUS.iter().any(|(file, _)| line.starts_with(file)));
-    for line in &ambiguous {
-        eprintln!("ambiguous: {line}");
-    }
-    assert!(real.is_empty(), "{real:#?}");
+    let reason = |line: &str| EXPLAINED.iter().find(|(file, _)| line.starts_with(file));
+    wrong.retain(|line| match reason(line) {
+        Some((_, why)) => {
+            eprintln!("{line}: {why}");
+            false
+        }
+        None => true,
+    });
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }

@@ -34,11 +34,19 @@ impl Filter {
 }
 
 fn compile(expression: &str, link_type: LinkType) -> Result<BpfProgram, String> {
-    let capture = Capture::dead(Linktype(i32::from(link_type.0))).map_err(|e| e.to_string())?;
+    let capture = Capture::dead(dlt(link_type)).map_err(|error| error.to_string())?;
     capture.compile(expression, true).map_err(|error| match error {
         pcap::Error::PcapError(message) => message,
         other => other.to_string(),
     })
+}
+
+/// libpcap's own number of a link type: the same as in files but for raw IP.
+fn dlt(link_type: LinkType) -> Linktype {
+    match link_type {
+        LinkType::RAW | LinkType::RAW_OPENBSD => Linktype(i32::from(LinkType::RAW_BSD.0)),
+        LinkType(number) => Linktype(i32::from(number)),
+    }
 }
 
 #[cfg(test)]
