@@ -146,7 +146,9 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         std::fs::write(path, document)
             .with_context(|| format!("cannot write the ground truth to {}", path.display()))?;
     }
-    report(&truth, &args.output, truth_path.as_deref());
+    let place =
+        if to_stdout { "standard output".into() } else { args.output.display().to_string() };
+    report(&truth, &place, truth_path.as_deref());
     Ok(ExitCode::SUCCESS)
 }
 
@@ -167,15 +169,14 @@ fn beside(output: &Path) -> PathBuf {
     name
 }
 
-fn report(truth: &Truth, output: &Path, truth_path: Option<&Path>) {
+fn report(truth: &Truth, place: &str, truth_path: Option<&Path>) {
     let megabytes = truth.file_bytes as f64 / 1e6;
     let (packets, flows) = (truth.packets, truth.counts.flows);
     let beside = match truth_path {
         Some(path) => format!("; ground truth in {}", path.display()),
         None => String::new(),
     };
-    let output = output.display();
-    eprintln!("wrote {packets} packets, {flows} flows, {megabytes:.1} MB to {output}{beside}");
+    eprintln!("wrote {packets} packets, {flows} flows, {megabytes:.1} MB to {place}{beside}");
     if truth.tcp_packets < packets {
         let cut = packets - truth.tcp_packets;
         eprintln!("note: --snaplen {} cuts the TCP flags off {cut} packets", truth.snaplen);
@@ -218,7 +219,7 @@ impl Args {
     fn flows_for(&self, packets: u64, default_flows: u64) -> u64 {
         match self.profile {
             ProfileName::Paper => default_flows,
-            ProfileName::Realistic => (packets / 20 * 2).max(2).min(TraceSpec::MAX_FLOWS),
+            ProfileName::Realistic => (packets / 20 * 2).clamp(2, TraceSpec::MAX_FLOWS),
         }
     }
 

@@ -6,6 +6,7 @@ use super::connection::{Connection, MIN_CONNECTION_PACKETS, Opening, Pace, Said,
 use super::facts::{FlowCounts, PairFacts};
 use super::schedule::Step;
 use super::segment::Segment;
+use super::sizes::{heavy_tailed_wait, mostly_small};
 use crate::random::Random;
 
 /// How much of a conversation there is to see.
@@ -104,13 +105,13 @@ impl Conversation {
             94..97 => 25,
             _ => 8080,
         };
-        let rtt_millis = 5.0 * (random.unit() * 4.0).exp();
+        let rtt_nanos = mostly_small(random, 10e6, 300e6) as u64;
         let ecn = random.chance(0.1);
         let connections_left = further_connections(&mut plan);
         let connection = open(&mut plan, connections_left, ecn, true);
         let mut conversation = Conversation {
             plan,
-            rtt_nanos: (rtt_millis * MILLISECOND as f64) as u64,
+            rtt_nanos,
             ecn,
             connection,
             connections_left,
@@ -252,8 +253,7 @@ fn open(plan: &mut Plan, further: u64, ecn: bool, is_first: bool) -> Connection 
     Connection::new(opening, &mut plan.random)
 }
 
-/// How long someone thinks: exponential, but never so long that a flow seems idle.
+/// How long someone thinks: never so long that a flow seems idle.
 fn think(random: &mut Random, mean_nanos: u64) -> u64 {
-    let nanos = -(1.0 - random.unit()).ln() * mean_nanos as f64;
-    nanos.min(20.0 * SECOND as f64) as u64
+    heavy_tailed_wait(random, mean_nanos).min(20 * SECOND)
 }

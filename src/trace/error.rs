@@ -43,7 +43,7 @@ pub enum TraceError {
         /// How many were wanted.
         flows: u64,
     },
-    /// Options that contradict each other.
+    /// Options that contradict each other, or the format.
     #[error("{0}")]
     Contradiction(&'static str),
     /// The trace could not be written.

@@ -70,6 +70,11 @@ fn check(spec: &TraceSpec) -> Result<(), TraceError> {
     if spec.flows > TraceSpec::MAX_FLOWS {
         return Err(TraceError::TooManyFlows { flows: spec.flows, limit: TraceSpec::MAX_FLOWS });
     }
+    if spec.duration_nanos > TraceSpec::MAX_DURATION_NANOS {
+        return Err(TraceError::Contradiction(
+            "a trace lasts a year at the most; lower --duration",
+        ));
+    }
     if spec.well_behaved && spec.profile == Profile::Paper {
         return Err(TraceError::Contradiction(
             "the paper profile sees one direction of connections begun before: it cannot be well-behaved; use --profile realistic",

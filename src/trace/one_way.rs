@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use super::facts::{FlowCounts, PairFacts};
 use super::schedule::Step;
 use super::segment::Segment;
+use super::sizes::{heavy_tailed_wait, mostly_small};
 use crate::flow::TcpFlags;
 use crate::random::Random;
 
@@ -36,7 +37,7 @@ pub struct OneWayPair {
     ports: [u16; 2],
     seq: u32,
     ack: u32,
-    mean_gap_nanos: f64,
+    mean_gap_nanos: u64,
     pair: PairFacts,
 }
 
@@ -51,7 +52,7 @@ impl OneWayPair {
         let ports =
             if random.chance(0.5) { [well_known, ephemeral] } else { [ephemeral, well_known] };
         // From a burst of a hundredth of a second to a packet every ten seconds.
-        let mean_gap_nanos = 1e7 * (random.unit() * 1000f64.ln()).exp();
+        let mean_gap_nanos = mostly_small(random, 1e7, 1e10) as u64;
         let (seq, ack) = (random.next_u64() as u32, random.next_u64() as u32);
         OneWayPair { plan, ports, seq, ack, mean_gap_nanos, pair: PairFacts::default() }
     }
@@ -107,8 +108,8 @@ impl OneWayPair {
     }
 
     fn gap(&mut self, now: u64) -> u64 {
-        let natural = -(1.0 - self.plan.random.unit()).ln() * self.mean_gap_nanos;
+        let natural = heavy_tailed_wait(&mut self.plan.random, self.mean_gap_nanos);
         let left = self.plan.end_nanos.saturating_sub(now) / (self.plan.packets + 1);
-        (natural as u64).min(left).max(1_000)
+        natural.min(left).max(1_000)
     }
 }

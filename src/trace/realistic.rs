@@ -12,7 +12,7 @@ use super::network::{
 };
 use super::popularity::Popularity;
 use super::schedule::{Start, Talker};
-use super::sizes::{Apportion, BoundedPareto};
+use super::sizes::{Apportion, heavy_tailed_size};
 use crate::random::Random;
 use crate::time::NANOS_PER_SEC;
 
@@ -32,8 +32,6 @@ pub struct RealisticSpec {
     /// Nothing but connections that are opened and closed properly.
     pub well_behaved: bool,
 }
-
-const SIZES: BoundedPareto = BoundedPareto { alpha: 1.15, max: 5e4 };
 
 /// The share of flows that are captured in one direction only.
 const ONE_WAY_SHARE: f64 = 0.06;
@@ -97,7 +95,7 @@ impl Realistic {
         let mut random = Purpose::Conversation.random(self.spec.seed, index);
         let kind = self.kind(index, &mut random);
         let weight = match kind.can_grow() {
-            true => SIZES.sample(&mut random) - 1.0 + 1e-9,
+            true => heavy_tailed_size(&mut random) - 1.0 + 1e-9,
             false => 0.0,
         };
         Sketch { kind, weight, random }

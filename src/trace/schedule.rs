@@ -111,3 +111,33 @@ impl<I: Iterator<Item = Start>> Schedule<I> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::realistic::{Realistic, RealisticSpec};
+    use super::*;
+
+    #[test]
+    fn packets_come_in_order_and_only_those_who_talk_are_kept() {
+        let spec = RealisticSpec {
+            flows: 20_000,
+            packets: 200_000,
+            seed: 1,
+            duration_nanos: 300_000_000_000,
+            ipv6_share: 0.1,
+            well_behaved: false,
+        };
+        let mut schedule = Schedule::new(Realistic::new(spec));
+        let (mut packets, mut last_nanos, mut finished) = (0, 0, 0);
+        while let Some((nanos, _, talker)) = schedule.next_packet() {
+            assert!(nanos >= last_nanos);
+            last_nanos = nanos;
+            packets += 1;
+            finished += usize::from(talker.is_some());
+        }
+        assert_eq!(packets, 200_000);
+        assert!(last_nanos <= 300_000_000_000);
+        let at_once = schedule.places.len();
+        assert!(at_once * 10 < finished, "{at_once} at once of {finished}");
+    }
+}

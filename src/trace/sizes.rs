@@ -2,21 +2,28 @@
 
 use crate::random::Random;
 
-/// A bounded Pareto distribution on [1, `max`]: most are small, a few are huge.
-#[derive(Debug, Clone, Copy)]
-pub struct BoundedPareto {
-    /// The tail's exponent; around 1.1 for the sizes of flows (Crovella and Bestavros 1997).
-    pub alpha: f64,
-    /// The largest value.
-    pub max: f64,
+/// Sizes of flows: a Pareto distribution with exponent 8/7 (Crovella and Bestavros 1997 measured
+/// around 1.1), from 1 to about 178,000.
+///
+/// Square roots are all it takes. They are exact on every machine, as `powf` and `ln` are not, and
+/// a seed has to give the same trace everywhere.
+pub fn heavy_tailed_size(random: &mut Random) -> f64 {
+    let tail = REST_OF_TAIL + random.unit() * (1.0 - REST_OF_TAIL);
+    tail.sqrt().sqrt().sqrt() / tail
 }
 
-impl BoundedPareto {
-    /// Draws one value.
-    pub fn sample(&self, random: &mut Random) -> f64 {
-        let tail = 1.0 - self.max.powf(-self.alpha);
-        (1.0 - random.unit() * tail).powf(-1.0 / self.alpha)
-    }
+/// The share of the unbounded distribution that is cut off.
+const REST_OF_TAIL: f64 = 1e-6;
+
+/// A wait with this mean, mostly shorter, sometimes much longer (Lomax with exponent 2).
+pub fn heavy_tailed_wait(random: &mut Random, mean_nanos: u64) -> u64 {
+    let tail = 1.0 - random.unit();
+    ((1.0 / tail.sqrt() - 1.0) * mean_nanos as f64) as u64
+}
+
+/// Something between `least` and `most`, as often in one octave as half as much in the one below.
+pub fn mostly_small(random: &mut Random, least: f64, most: f64) -> f64 {
+    least / (1.0 - random.unit() * (1.0 - least / most))
 }
 
 /// Shares out a total in proportion to weights, in whole numbers that add up to it exactly.
@@ -53,11 +60,10 @@ mod tests {
 
     #[test]
     fn shares_add_up_whatever_the_weights() {
-        let pareto = BoundedPareto { alpha: 1.1, max: 1e6 };
         for (count, total) in [(1, 0), (1, 7), (1000, 3), (100_000, 12_345_678)] {
             let weights = || {
                 let mut random = Random::new(5);
-                (0..count).map(move |_| pareto.sample(&mut random))
+                (0..count).map(move |_| heavy_tailed_size(&mut random))
             };
             let mut apportion = Apportion::new(total, weights().sum());
             let given: u64 = weights().map(|weight| apportion.share(weight)).sum();
@@ -65,17 +71,23 @@ mod tests {
         }
     }
 
+    /// How many of `n` draws are below the median: binomial with p = 1/2, five deviations.
+    fn has_median(n: usize, median: f64, mut draw: impl FnMut() -> f64) -> bool {
+        let below = (0..n).filter(|_| draw() < median).count() as f64;
+        (below - n as f64 / 2.0).abs() < 5.0 * (n as f64 / 4.0).sqrt()
+    }
+
     #[test]
-    fn pareto_has_its_median_and_bounds() {
-        let pareto = BoundedPareto { alpha: 1.1, max: 1e6 };
-        let mut random = Random::new(1);
-        let n = 100_000;
-        let median = 2f64.powf(1.0 / 1.1); // the bound moves it by less than 1e-6
-        let samples: Vec<f64> = (0..n).map(|_| pareto.sample(&mut random)).collect();
-        assert!(samples.iter().all(|x| (1.0..=1e6 + 1.0).contains(x)));
-        let below = samples.iter().filter(|x| **x < median).count() as f64;
-        // Binomial with p = 1/2: five standard deviations.
-        assert!((below - n as f64 / 2.0).abs() < 5.0 * (n as f64 / 4.0).sqrt());
-        assert!(samples.iter().any(|x| *x > 1e3), "a heavy tail");
+    fn distributions_have_their_medians_and_bounds() {
+        let random = &mut Random::new(1);
+        assert!(has_median(100_000, 2f64.powf(7.0 / 8.0), || heavy_tailed_size(random)));
+        assert!(has_median(100_000, 2.0 / (1.0 + 0.01), || mostly_small(random, 1.0, 100.0)));
+        let median_nanos = (2f64.sqrt() - 1.0) * 1e9;
+        assert!(
+            has_median(100_000, median_nanos, || heavy_tailed_wait(random, 1_000_000_000) as f64)
+        );
+        let sizes: Vec<f64> = (0..100_000).map(|_| heavy_tailed_size(random)).collect();
+        assert!(sizes.iter().all(|size| (1.0..178_000.0).contains(size)));
+        assert!(sizes.iter().any(|size| *size > 1e3), "a heavy tail");
     }
 }

@@ -52,7 +52,10 @@ impl TraceSpec {
     /// The most flows that the address plan has room for.
     pub const MAX_FLOWS: u64 = 10_000_000;
 
-    /// Packets of a captured packet's IP header and on, as CAIDA keeps them.
+    /// The longest a trace can be; pcap's seconds end in 2106.
+    pub const MAX_DURATION_NANOS: u64 = 366 * 86_400 * NANOS_PER_SEC;
+
+    /// How many bytes are kept of a packet from its IP header on, as CAIDA does.
     pub const IP_SNAPLEN: u32 = 64;
 
     /// A trace with the defaults of `profile`.

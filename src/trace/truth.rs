@@ -41,6 +41,9 @@ pub struct Truth {
     pub file_bytes: u64,
 }
 
+/// How many ports of an attack are listed.
+const LISTED_PORTS: usize = 16;
+
 /// One attack: who, whom, when, and the rule that should notice.
 #[derive(Debug, Clone, Serialize)]
 #[allow(missing_docs)] // named as in the ground truth
@@ -52,7 +55,9 @@ pub struct AttackTruth {
     pub attacker_count: u64,
     pub victims: Vec<String>,
     pub victim_count: u64,
-    pub victim_ports: u64,
+    /// The lowest of the ports aimed at, as many as can be read.
+    pub victim_ports: Vec<u16>,
+    pub victim_port_count: u64,
     pub first_time: String,
     pub last_time: String,
     pub packets: u64,
@@ -121,7 +126,8 @@ fn attack_truth(spec: &TraceSpec, attack: &AttackFacts) -> AttackTruth {
         attacker_count: attack.attacker_count,
         victims: vec![attack.victims.clone()],
         victim_count: attack.victim_count,
-        victim_ports: attack.victim_ports,
+        victim_ports: attack.victim_ports.iter().copied().take(LISTED_PORTS).collect(),
+        victim_port_count: attack.victim_ports.len() as u64,
         first_time: shown(attack.first_nanos),
         last_time: shown(attack.last_nanos),
         packets: attack.packets,

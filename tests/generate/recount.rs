@@ -88,28 +88,37 @@ fn record(time: Timestamp, ip: &[u8], ip_bytes: u32) -> Record {
 /// The counts of `acsm inspect --json`, by its definitions.
 pub fn facts(records: &[Record]) -> Value {
     let tcp: Vec<&Record> = records.iter().filter(|record| record.has_flags).collect();
-    let mut pairs: HashMap<(IpAddr, IpAddr), Vec<u8>> = HashMap::new();
+    // Per pair, which tests any of its packets met.
+    let mut pairs: HashMap<(IpAddr, IpAddr), [bool; 7]> = HashMap::new();
     let mut five_tuples = HashSet::new();
     for record in &tcp {
-        pairs.entry((record.src, record.dst)).or_default().push(record.flags);
+        let flags = record.flags;
+        let tests = [
+            flags & 0x01 != 0,
+            flags & 0x04 != 0,
+            flags & 0x02 != 0,
+            flags & 0x12 != 0x02,
+            flags & 0x03 == 0x03,
+            flags == 0,
+            flags & 0x3f == 0x29,
+        ];
+        let pair = pairs.entry((record.src, record.dst)).or_default();
+        pair.iter_mut().zip(tests).for_each(|(seen, test)| *seen |= test);
         five_tuples.insert((record.src, record.dst, record.src_port, record.dst_port));
     }
-    let any = |test: fn(u8) -> bool| {
-        pairs.values().filter(|flags| flags.iter().any(|flags| test(*flags))).count()
-    };
+    let any = |test: usize| pairs.values().filter(|pair| pair[test]).count();
     let time = |record: Option<&Record>| record.map(|record| record.time.to_string());
     json!({
         "packets": records.len(),
         "tcp_packets": tcp.len(),
         "flows": pairs.len(),
-        "flows_fin": any(|flags| flags & 0x01 != 0),
-        "flows_rst": any(|flags| flags & 0x04 != 0),
-        "flows_syn": any(|flags| flags & 0x02 != 0),
-        "flows_syn_only":
-            pairs.values().filter(|flags| flags.iter().all(|flags| flags & 0x12 == 0x02)).count(),
-        "flows_syn_fin": any(|flags| flags & 0x03 == 0x03),
-        "flows_null": any(|flags| flags == 0),
-        "flows_xmas": any(|flags| flags & 0x3f == 0x29),
+        "flows_fin": any(0),
+        "flows_rst": any(1),
+        "flows_syn": any(2),
+        "flows_syn_only": pairs.len() - any(3),
+        "flows_syn_fin": any(4),
+        "flows_null": any(5),
+        "flows_xmas": any(6),
         "five_tuples": five_tuples.len(),
         "ipv6_tcp_packets": tcp.iter().filter(|record| record.src.is_ipv6()).count(),
         "first_time": time(records.first()),

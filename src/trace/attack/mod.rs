@@ -9,7 +9,7 @@ mod kind;
 pub use kind::{AttackKind, UnknownAttack};
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap, HashSet};
+use std::collections::{BTreeSet, BinaryHeap, HashMap, HashSet};
 use std::net::IpAddr;
 
 use super::Purpose;
@@ -56,7 +56,7 @@ pub struct AttackFacts {
     pub attacker_count: u64,
     pub victims: String,
     pub victim_count: u64,
-    pub victim_ports: u64,
+    pub victim_ports: Vec<u16>,
     pub first_nanos: u64,
     pub last_nanos: u64,
     pub packets: u64,
@@ -113,7 +113,7 @@ impl Attack {
     pub fn step(&mut self, now: u64) -> Step {
         let (probe, stage) = match self.agenda.pop() {
             Some(Reverse((_, probe, stage))) => (probe, stage),
-            None => (0, 0), // never asked: a step that says so ends an attack
+            None => (0, 0), // cannot be: nobody is asked again after `next_nanos` was `None`
         };
         if stage == 0 && probe + 1 < self.probes {
             let next = self.start_nanos + (probe + 1) * self.window_nanos / self.probes;
@@ -209,7 +209,7 @@ impl Attack {
         };
         let (attackers, attacker_count) = show(self.origin());
         let (victims, victim_count) = show(self.target());
-        let victim_ports: HashSet<u16> =
+        let victim_ports: BTreeSet<u16> =
             (0..self.probes).map(|probe| self.ends(probe).victim.1).collect();
         AttackFacts {
             kind: self.kind,
@@ -217,7 +217,7 @@ impl Attack {
             attacker_count,
             victims,
             victim_count,
-            victim_ports: victim_ports.len() as u64,
+            victim_ports: victim_ports.into_iter().collect(),
             first_nanos: self.start_nanos,
             last_nanos: self.last_nanos,
             packets: self.packets,
