@@ -8,6 +8,9 @@ impl State {
     /// How many states a machine can have at the most: what the narrow cells can encode.
     pub const LIMIT: usize = 16;
 
+    /// The first state.
+    pub const FIRST: State = State(0);
+
     /// The state with this index; `None` at or above [`State::LIMIT`].
     pub const fn new(index: usize) -> Option<State> {
         if index < Self::LIMIT { Some(State(index as u8)) } else { None }

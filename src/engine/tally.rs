@@ -76,37 +76,39 @@ impl Tally {
     }
 }
 
-/// A histogram of durations from 1 ns to a minute, to two digits.
-#[derive(Debug, Clone)]
-pub struct Nanos(Histogram<u64>);
+/// A histogram of durations up to a minute, to two digits.
+#[derive(Debug, Clone, Default)]
+pub struct Nanos(Option<Histogram<u64>>);
 
-impl Default for Nanos {
-    fn default() -> Self {
-        let bounded = Histogram::new_with_bounds(1, 60_000_000_000, 2);
-        // These bounds are valid ones; the fallback holds the same values in more memory.
-        Nanos(bounded.unwrap_or_else(|_| {
-            Histogram::new_with_max(u64::MAX, 2).unwrap_or_else(|_| unreachable!())
-        }))
-    }
-}
+/// What lasts longer counts as this long.
+const LONGEST_NANOS: u64 = 60 * crate::time::NANOS_PER_SEC;
 
 impl Nanos {
     pub(super) fn record(&mut self, nanos: u64) {
-        self.0.saturating_record(nanos);
+        if self.0.is_none() {
+            self.0 = Histogram::new_with_bounds(1, LONGEST_NANOS, 2).ok();
+        }
+        if let Some(histogram) = &mut self.0 {
+            histogram.saturating_record(nanos);
+        }
     }
 
     fn merge(&mut self, other: &Nanos) {
-        // Cannot fail: every histogram here has the same bounds.
-        let _ = self.0.add(&other.0);
+        match (&mut self.0, &other.0) {
+            // Cannot fail: every histogram here has the same bounds.
+            (Some(ours), Some(theirs)) => drop(ours.add(theirs)),
+            (ours @ None, theirs) => *ours = theirs.clone(),
+            (Some(_), None) => {}
+        }
     }
 
     /// How many were recorded.
     pub fn count(&self) -> u64 {
-        self.0.len()
+        self.0.as_ref().map_or(0, Histogram::len)
     }
 
     /// The duration that this share of all (0 to 1) does not exceed.
     pub fn quantile(&self, share: f64) -> u64 {
-        self.0.value_at_quantile(share)
+        self.0.as_ref().map_or(0, |histogram| histogram.value_at_quantile(share))
     }
 }

@@ -180,10 +180,7 @@ impl Entry {
             dst_port: 0,
             vlan: [0; 2],
         },
-        state: match State::new(0) {
-            Some(state) => state,
-            None => unreachable!(),
-        },
+        state: State::FIRST,
         stamp: Epoch(0),
         links: Links { older: NONE, newer: NONE },
         tag: 0,
