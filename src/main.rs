@@ -2,10 +2,8 @@
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 fn main() -> ExitCode {
-    match acsm::cmd::run(acsm::cmd::Cli::parse()) {
+    match acsm::cmd::run(std::env::args_os().collect()) {
         Ok(code) => code,
         Err(error) => {
             eprintln!("acsm: {error:#}");

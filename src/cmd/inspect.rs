@@ -23,7 +23,7 @@ the damage, which is named. Exit codes: 0 done, 1 failed, 2 wrong usage.";
 
 /// Say exactly what is in a trace: packets, flows, flags, what was skipped and why
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, args_override_self = true)]
 pub struct InspectArgs {
     #[command(flatten)]
     input: InputArgs,

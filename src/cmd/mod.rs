@@ -1,5 +1,7 @@
 //! The command line: one file a verb, each with its arguments and a `run`.
 
+mod completions;
+mod config;
 mod generate;
 mod input;
 mod inspect;
@@ -14,6 +16,7 @@ mod usage;
 
 pub use usage::Usage;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -31,7 +34,7 @@ Start here:
 
 /// Watch TCP flow state in small, fixed memory
 #[derive(Debug, Parser)]
-#[command(version, long_about = ABOUT, after_help = EXAMPLES, arg_required_else_help = true)]
+#[command(version, long_about = ABOUT, after_help = EXAMPLES, arg_required_else_help = true, args_override_self = true)]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -43,14 +46,16 @@ enum Command {
     Inspect(inspect::InspectArgs),
     Generate(generate::Args),
     Rules(rules::RulesArgs),
+    Completions(completions::CompletionsArgs),
 }
 
-/// Runs the command that `cli` names.
-pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
-    match cli.command {
+/// Runs the command that `arguments` ask for. Where they make no sense, clap says so and exits.
+pub fn run(arguments: Vec<OsString>) -> anyhow::Result<ExitCode> {
+    match Cli::parse_from(config::expand(arguments)?).command {
         Command::Replay(args) => replay::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Generate(args) => generate::run(args),
         Command::Rules(args) => rules::run(args),
+        Command::Completions(args) => completions::run(&args),
     }
 }

@@ -38,7 +38,7 @@ whatever --workers is. Exit codes: 0 done, 1 failed, 2 wrong usage.";
 
 /// Drive the state machine of every flow in a capture; raise alerts, count errors
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, args_override_self = true)]
 pub struct ReplayArgs {
     #[command(flatten)]
     input: InputArgs,

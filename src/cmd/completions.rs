@@ -1,0 +1,29 @@
+//! `acsm completions`: what a shell needs to complete our command line.
+
+use std::process::ExitCode;
+
+use clap::{Args, CommandFactory as _};
+use clap_complete::Shell;
+
+use super::{Cli, output};
+
+const EXAMPLES: &str = "\
+Examples:
+  acsm completions bash > ~/.local/share/bash-completion/completions/acsm
+  acsm completions zsh > \"${fpath[1]}/_acsm\"
+  acsm completions fish > ~/.config/fish/completions/acsm.fish";
+
+/// Print a script that completes acsm's options in your shell
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct CompletionsArgs {
+    /// Which shell
+    shell: Shell,
+}
+
+/// Prints the script.
+pub fn run(args: &CompletionsArgs) -> anyhow::Result<ExitCode> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "acsm", &mut script);
+    output::to_stdout(|out| std::io::Write::write_all(out, &script))
+}

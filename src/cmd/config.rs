@@ -1,0 +1,128 @@
+//! Options from a file: each key is an option's name, and the command line wins.
+//!
+//! ```toml
+//! preset = "operator"
+//! idle-timeout = "30s"
+//! verify = true
+//! ```
+//!
+//! The file is turned into arguments that stand before the user's own. So a file can say whatever
+//! the command line can, errors read the same, and there is one place where options are defined.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+
+use super::Usage;
+
+/// The options that a file may not set, for it is too late or makes no sense there.
+const NOT_IN_FILES: [&str; 3] = ["config", "help", "version"];
+
+/// `arguments` with the options of a `--config` file, if there is one, put behind the verb.
+pub fn expand(arguments: Vec<OsString>) -> anyhow::Result<Vec<OsString>> {
+    let Some(path) = config_path(&arguments) else { return Ok(arguments) };
+    let text = std::fs::read_to_string(&path)
+        .with_context(|| format!("cannot read --config {}", path.display()))?;
+    let options = options(&text)
+        .with_context(|| format!("--config {}", path.display()))
+        .map_err(Usage::new)?;
+    // The program, the verb, the file's options, then what the user typed.
+    let behind_verb = arguments.len().min(2);
+    let (head, tail) = arguments.split_at(behind_verb);
+    Ok(head.iter().cloned().chain(options).chain(tail.iter().cloned()).collect())
+}
+
+/// The value of `--config` before any `--`.
+fn config_path(arguments: &[OsString]) -> Option<PathBuf> {
+    let mut options = arguments.iter().take_while(|argument| *argument != "--");
+    while let Some(argument) = options.next() {
+        if argument == "--config" {
+            return options.next().map(PathBuf::from);
+        }
+        if let Some(path) = argument.to_str().and_then(|text| text.strip_prefix("--config=")) {
+            return Some(Path::new(path).to_owned());
+        }
+    }
+    None
+}
+
+fn options(text: &str) -> anyhow::Result<Vec<OsString>> {
+    let table: toml::Table = toml::from_str(text).context("it is no TOML")?;
+    let mut options = Vec::new();
+    for (key, value) in table {
+        if NOT_IN_FILES.contains(&key.as_str()) {
+            bail!("`{key}` cannot be set in a file");
+        }
+        push(&mut options, &key, value)?;
+    }
+    Ok(options)
+}
+
+fn push(options: &mut Vec<OsString>, key: &str, value: toml::Value) -> anyhow::Result<()> {
+    let text = match value {
+        toml::Value::Boolean(true) => {
+            options.push(format!("--{key}").into());
+            return Ok(());
+        }
+        toml::Value::Boolean(false) => return Ok(()),
+        toml::Value::String(text) => text,
+        toml::Value::Integer(number) => number.to_string(),
+        toml::Value::Float(number) => number.to_string(),
+        toml::Value::Datetime(time) => time.to_string(),
+        toml::Value::Array(values) => {
+            return values.into_iter().try_for_each(|value| push(options, key, value));
+        }
+        toml::Value::Table(_) => bail!("`[{key}]`: options are plain keys, without sections"),
+    };
+    options.push(format!("--{key}={text}").into());
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn expanded(file: &str, arguments: &[&str]) -> Result<Vec<String>, String> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("acsm.toml");
+        std::fs::write(&path, file).unwrap();
+        let path = path.to_str().unwrap();
+        let fill = |text: &&str| OsString::from(text.replace("FILE", path));
+        let result = expand(arguments.iter().map(fill).collect());
+        let text = |argument: OsString| argument.into_string().unwrap().replace(path, "FILE");
+        result
+            .map(|arguments| arguments.into_iter().map(text).collect())
+            .map_err(|error| format!("{error:#}"))
+    }
+
+    #[test]
+    fn options_of_the_file_stand_before_the_users() {
+        let file = "idle-timeout = '30s'\nflows = 5\nverify = true\njson = false\n";
+        assert_eq!(
+            expanded(file, &["acsm", "replay", "--config", "FILE", "x.pcap"]).unwrap(),
+            [
+                "acsm",
+                "replay",
+                "--idle-timeout=30s",
+                "--flows=5",
+                "--verify",
+                "--config",
+                "FILE",
+                "x.pcap"
+            ]
+        );
+        let plain = ["acsm", "replay", "--", "--config"];
+        assert_eq!(expanded("", &plain).unwrap(), plain);
+    }
+
+    #[test]
+    fn errors_name_the_file() {
+        for (file, says) in
+            [("a = ", "TOML"), ("[store]\na = 1", "sections"), ("config = 'x'", "cannot be set")]
+        {
+            let error = expanded(file, &["acsm", "replay", "--config=FILE"]).unwrap_err();
+            assert!(error.contains(says) && error.contains("acsm.toml"), "{error}");
+        }
+    }
+}
