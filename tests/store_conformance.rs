@@ -33,6 +33,12 @@ enum Deed {
     Insert(usize),
     Modify(Found, usize),
     Delete(Found),
+    /// Look a flow up, delete another, insert a third, and only then touch the first.
+    Interrupted {
+        deleted: usize,
+        inserted: usize,
+        state: usize,
+    },
     Sweep(usize),
     Wait(u32),
 }
@@ -60,6 +66,9 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         2 => (0..State::LIMIT).prop_map(Deed::Insert),
         4 => (found(), 0..State::LIMIT).prop_map(|(old, new)| Deed::Modify(old, new)),
         3 => found().prop_map(Deed::Delete),
+        3 => (0..FLOWS, 0..FLOWS, 0..State::LIMIT).prop_map(|(deleted, inserted, state)| {
+            Deed::Interrupted { deleted, inserted, state }
+        }),
         3 => (0..200usize).prop_map(Deed::Sweep),
         4 => wait.prop_map(Deed::Wait),
     ];
@@ -132,6 +141,16 @@ impl<S: Store> Pair<'_, S> {
             Deed::Delete(old) => {
                 self.fast.delete(&place, found(old), now);
                 self.slow.delete(&flow, found(old));
+            }
+            Deed::Interrupted { deleted, inserted, state: index } => {
+                let [gone, new] = [deleted, inserted].map(|n| self.flows[n]);
+                let old = Lookup::Known(state(index));
+                self.fast.delete(&self.fast.locate(&gone), old, now);
+                self.slow.delete(&gone, old);
+                self.fast.insert(&self.fast.locate(&new), state(index), stamp);
+                self.slow.insert(&new, state(index), at);
+                self.fast.touch(&place, answer, now.stamp());
+                self.slow.touch(&flow, answer, i64::from(self.now));
             }
             Deed::Sweep(budget) => drop(self.fast.sweep(now, budget)),
             Deed::Wait(epochs) => {

@@ -167,3 +167,106 @@ fn best_hashes(cells: f64, flows: f64) -> usize {
     let best = if fp_rate(low) <= fp_rate(high) { low } else { high };
     best.min(HASHES_LIMIT as f64) as usize
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kbf(flows: u64, budget: Budget) -> StoreSpec {
+        StoreSpec { flows, budget, ..StoreSpec::new(Backend::Kbf, 6) }
+    }
+
+    fn message(spec: StoreSpec) -> String {
+        spec.sizing().expect_err("no such store").to_string()
+    }
+
+    #[test]
+    fn a_rate_buys_what_the_formulas_say() {
+        for (fp_rate, cells_per_flow, hashes) in
+            [(0.1, 4.7925, 3), (0.01, 9.5850, 7), (0.001, 14.3775, 10)]
+        {
+            let sizing = kbf(1_000_000, Budget::FpRate(fp_rate)).sizing().unwrap();
+            assert_eq!((sizing.hashes, sizing.cell_bits), (hashes, 8));
+            let cells = sizing.cells as f64 / 1e6;
+            assert!((cells_per_flow..cells_per_flow + 3e-4).contains(&cells), "{cells}");
+            // 48 cells in 64 bytes.
+            assert!((sizing.bits_per_flow / (cells * 512.0 / 48.0) - 1.0).abs() < 1e-3);
+            assert_eq!(sizing.cells % (SHARDS * hashes as u64), 0);
+        }
+    }
+
+    #[test]
+    fn cells_are_the_narrowest_that_fit_unless_told() {
+        let bits = |states, cell_bits| {
+            let spec = StoreSpec { cell_bits, ..StoreSpec::new(Backend::Kbf, states) };
+            spec.sizing().map(|sizing| sizing.cell_bits)
+        };
+        assert_eq!(bits(6, None), Ok(8));
+        assert_eq!(bits(7, None), Ok(16));
+        assert_eq!(bits(16, None), Ok(16));
+        assert_eq!(bits(16, Some(32)), Ok(32));
+        assert!(bits(7, Some(8)).is_err_and(|error| error.to_string().contains("at least 9")));
+        assert!(bits(6, Some(12)).is_err());
+    }
+
+    #[test]
+    fn memory_is_used_up_and_never_exceeded() {
+        for bytes in [1024, 5000, 1 << 20, 12_345_678] {
+            for flows in [1, 1000, 1_000_000_000] {
+                let sizing = kbf(flows, Budget::MemoryBytes(bytes)).sizing().unwrap();
+                assert!(sizing.bits <= 8 * bytes, "{sizing:?}");
+                let spare = bytes - sizing.bits / 8;
+                // At most a line a shard is left, and the cells that k does not divide.
+                assert!(spare < 2 * SHARDS * LINE_BYTES as u64, "{spare} of {bytes}");
+            }
+        }
+        let best = kbf(1_000_000, Budget::MemoryBytes(12_800_000)).sizing().unwrap();
+        assert_eq!(best.hashes, 7);
+    }
+
+    #[test]
+    fn wishes_that_cannot_be_met_are_refused_with_a_reason() {
+        for fp_rate in [0.0, 1.0, -0.1, 1.5, f64::NAN, f64::INFINITY, 1e-300] {
+            assert!(message(kbf(1000, Budget::FpRate(fp_rate))).starts_with("--fp-rate"));
+        }
+        assert!(message(kbf(0, Budget::FpRate(0.01))).starts_with("--flows 0"));
+        let tiny = message(kbf(1000, Budget::MemoryBytes(10)));
+        assert!(tiny.contains("10B") && tiny.contains("1024B"), "{tiny}");
+        assert!(kbf(1000, Budget::MemoryBytes(1024)).sizing().is_ok());
+        for budget in [Budget::MemoryBytes(10_000_000_000_000), Budget::MemoryBytes(u64::MAX)] {
+            assert!(message(kbf(1000, budget)).contains("the limit is 64 GiB"));
+        }
+        for flows in [1 << 40, u64::MAX] {
+            for backend in [Backend::Kbf, Backend::Sbf, Backend::Dbf, Backend::Exact] {
+                let spec = StoreSpec { flows, ..StoreSpec::new(backend, 6) };
+                assert!(message(spec).contains("the limit is 64 GiB"), "{flows} {backend:?}");
+            }
+        }
+        let dbf = StoreSpec { cell_bits: Some(8), ..StoreSpec::new(Backend::Dbf, 6) };
+        assert!(message(dbf).contains("--cell-bits does not apply to --backend dbf"));
+        let exact = StoreSpec { hashes: Some(3), ..StoreSpec::new(Backend::Exact, 6) };
+        assert!(message(exact).contains("--hashes does not apply to --backend exact"));
+        let many = StoreSpec { hashes: Some(33), ..kbf(1, Budget::FpRate(0.5)) };
+        assert!(message(many).contains("1 to 32"));
+        assert!(message(StoreSpec::new(Backend::Kbf, 17)).contains("17 states"));
+    }
+
+    #[test]
+    fn the_least_that_is_named_works() {
+        for backend in [Backend::Kbf, Backend::Sbf, Backend::Dbf, Backend::Exact] {
+            for hashes in [None, Some(32)] {
+                let hashes = hashes.filter(|_| backend != Backend::Exact);
+                let spec = |bytes| StoreSpec {
+                    hashes,
+                    budget: Budget::MemoryBytes(bytes),
+                    ..StoreSpec::new(backend, 16)
+                };
+                let Err(SpecError::TooSmall { least, .. }) = spec(10).sizing() else {
+                    panic!("10 bytes are too small for {backend:?}")
+                };
+                assert!(spec(least).sizing().is_ok(), "{backend:?} {hashes:?}");
+                assert!(spec(least - 1).sizing().is_err(), "{backend:?} {hashes:?}");
+            }
+        }
+    }
+}

@@ -59,11 +59,15 @@ impl Stamp {
     }
 }
 
-/// The epoch that two bits stand for in a line with this mark.
+/// How many epochs before `now` a stamp with these two bits was left, in a line with this mark.
 #[inline]
-pub(super) const fn epoch_of(bits: u8, mark: Epoch) -> Epoch {
+pub(super) const fn age_of(bits: u8, mark: Epoch, now: Epoch) -> u32 {
+    if is_in_window(now, mark) {
+        return now.0.wrapping_sub(bits as u32) & 3;
+    }
     let first = mark.0.wrapping_sub(1);
-    Epoch(first.wrapping_add((bits as u32).wrapping_sub(first) & 3))
+    let epoch = first.wrapping_add((bits as u32).wrapping_sub(first) & 3);
+    now.0.wrapping_sub(epoch)
 }
 
 /// Whether a line with this mark can take stamps of `now` before it is cleared.

@@ -9,7 +9,7 @@
 //! | stamps, 2 bits each | as many | none |
 //! | mark | the last 4 bytes | none |
 
-use super::aging::{Epoch, Stamp, epoch_of, is_in_window};
+use super::aging::{Epoch, Stamp, age_of, is_in_window};
 use super::error::{StoreError, allocate};
 use super::prefetch::prefetch;
 use crate::spec::{Expire, LINE_BYTES, cells_per_line};
@@ -58,10 +58,20 @@ impl<const BITS: u32, const TIMED: bool> Cells<BITS, TIMED> {
     /// The value of a cell; 0 if it is empty or stale.
     #[inline]
     pub(super) fn read(&self, cell: usize, now: Epoch) -> u32 {
+        self.read_with_age(cell, now).0
+    }
+
+    /// The value of a cell, and how many epochs ago it was touched: 0 or 1, if it is in use.
+    #[inline]
+    pub(super) fn read_with_age(&self, cell: usize, now: Epoch) -> (u32, u32) {
         let line = &self.lines[cell / Self::PER_LINE];
         let slot = cell % Self::PER_LINE;
         let value = line.value::<BITS>(slot);
-        if TIMED && !line.is_alive::<BITS, TIMED>(slot, now) { 0 } else { value }
+        if !TIMED {
+            return (value, 0);
+        }
+        let age = line.age::<BITS, TIMED>(slot, now);
+        (if age <= 1 { value } else { 0 }, age)
     }
 
     /// Changes a cell and touches it. Returns the old and the new value.
@@ -198,10 +208,16 @@ impl Line {
         }
     }
 
+    /// How many epochs ago a cell was touched.
+    #[inline]
+    fn age<const BITS: u32, const TIMED: bool>(&self, slot: usize, now: Epoch) -> u32 {
+        let byte = self.0[Cells::<BITS, TIMED>::STAMPS + slot / 4];
+        age_of(byte >> (2 * (slot % 4)) & 3, self.mark(), now)
+    }
+
     #[inline]
     fn is_alive<const BITS: u32, const TIMED: bool>(&self, slot: usize, now: Epoch) -> bool {
-        let byte = self.0[Cells::<BITS, TIMED>::STAMPS + slot / 4];
-        epoch_of(byte >> (2 * (slot % 4)) & 3, self.mark()).is_alive(now)
+        self.age::<BITS, TIMED>(slot, now) <= 1
     }
 
     /// Stamps a cell; one that is `new` is stamped whatever was there, else the newer stamp wins.
@@ -212,10 +228,6 @@ impl Line {
         }
         let byte = &mut self.0[Cells::<BITS, TIMED>::STAMPS + slot / 4];
         let shift = 2 * (slot % 4);
-        let stamped = *byte & !(3 << shift) | stamp.bits() << shift;
-        // Most touches find their epoch there already: a clean cache line stays clean.
-        if stamped != *byte {
-            *byte = stamped;
-        }
+        *byte = *byte & !(3 << shift) | stamp.bits() << shift;
     }
 }

@@ -43,6 +43,9 @@ pub struct CellFilter<R, const BITS: u32, const TIMED: bool> {
     layout: Layout,
     cells: Cells<BITS, TIMED>,
     counts: StoreStats,
+    /// The flow looked up last, and when, if all its cells bear that epoch's stamp already and
+    /// nothing was written since: to touch it would change nothing.
+    fresh: Option<(CellPlace, Epoch)>,
 }
 
 impl<R: CellRule, const BITS: u32, const TIMED: bool> CellFilter<R, BITS, TIMED> {
@@ -50,7 +53,7 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> CellFilter<R, BITS, TIMED>
     pub fn new(rule: R, sizing: &Sizing) -> Result<Self, StoreError> {
         let layout = Layout::new(sizing);
         let cells = Cells::new(layout.cells())?;
-        Ok(CellFilter { rule, layout, cells, counts: StoreStats::default() })
+        Ok(CellFilter { rule, layout, cells, counts: StoreStats::default(), fresh: None })
     }
 
     /// The cells of a flow as the rule sees them.
@@ -85,19 +88,26 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> Store for CellFilter<R, BI
 
     #[inline]
     fn lookup(&mut self, place: &CellPlace, now: Epoch) -> Lookup {
+        self.fresh = None;
         let mut values = [0; HASHES_LIMIT];
+        let mut ages = 0;
         for (value, cell) in values.iter_mut().zip(self.layout.positions(place.0)) {
-            *value = self.cells.read(cell, now);
+            let age;
+            (*value, age) = self.cells.read_with_age(cell, now);
             if *value == 0 {
                 return Lookup::Absent;
             }
+            ages |= age;
+        }
+        if TIMED && ages == 0 {
+            self.fresh = Some((*place, now));
         }
         self.rule.read(values.get(..self.layout.hashes()).unwrap_or(&values))
     }
 
     #[inline]
     fn touch(&mut self, place: &CellPlace, _found: Lookup, stamp: Stamp) {
-        if TIMED && !stamp.half {
+        if TIMED && !stamp.half && self.fresh != Some((*place, stamp.now())) {
             for cell in self.layout.positions(place.0) {
                 self.cells.touch(cell, stamp);
             }
@@ -105,6 +115,7 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> Store for CellFilter<R, BI
     }
 
     fn insert(&mut self, place: &CellPlace, state: State, stamp: Stamp) -> Insertion {
+        self.fresh = None;
         let mut shared_cells = 0;
         for cell in self.layout.positions(place.0) {
             let (old, new) = self.cells.update(cell, stamp, |cell| self.rule.insert(cell, state));
@@ -120,6 +131,7 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> Store for CellFilter<R, BI
 
     fn modify(&mut self, place: &CellPlace, old: Lookup, new: State, stamp: Stamp) {
         let Some(old) = Self::old_state(old) else { return self.touch(place, old, stamp) };
+        self.fresh = None;
         let mut absent = false;
         for cell in self.layout.positions(place.0) {
             let (before, _) = self.cells.update(cell, stamp, |cell| match cell {
@@ -133,6 +145,7 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> Store for CellFilter<R, BI
 
     fn delete(&mut self, place: &CellPlace, old: Lookup, now: Epoch) {
         let Some(old) = Self::old_state(old) else { return };
+        self.fresh = None;
         let mut absent = false;
         for cell in self.layout.positions(place.0) {
             let (before, _) = self.cells.replace(cell, now, |cell| match cell {
@@ -151,5 +164,34 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> Store for CellFilter<R, BI
 
     fn stats(&self) -> StoreStats {
         self.layout.stats(self.cells.occupied(), self.cells.aged(), self.counts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::{Backend, Budget, SbfRules, StoreSpec};
+    use crate::store::{Sbf, SbfRule};
+
+    /// Two flows, one cell: a touch that lookup thought needless is needed after all when the cell
+    /// was emptied and filled in between.
+    #[test]
+    fn writes_between_lookup_and_touch_are_seen() {
+        let spec =
+            StoreSpec { flows: 1, budget: Budget::FpRate(0.5), ..StoreSpec::new(Backend::Sbf, 6) };
+        let sizing = spec.sizing().unwrap();
+        let mut one_cell = Sbf::<8, true>::new(SbfRule::new(SbfRules::Stateful), &sizing).unwrap();
+        assert_eq!(one_cell.stats().cells, 1);
+        let (a, b) = (CellPlace(1), CellPlace(2));
+        let (now, next, state) = (Epoch(7), Epoch(8), State::new(3).unwrap());
+
+        one_cell.insert(&a, state, now.stamp());
+        let found = one_cell.lookup(&a, now);
+        assert_eq!(found, Lookup::Known(state));
+        one_cell.delete(&a, found, now);
+        one_cell.insert(&b, state, now.half_stamp());
+        one_cell.touch(&a, found, now.stamp());
+        assert_eq!(one_cell.lookup(&b, next), Lookup::Known(state));
+        assert_eq!(one_cell.lookup(&b, Epoch(9)), Lookup::Absent);
     }
 }

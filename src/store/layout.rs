@@ -14,7 +14,7 @@ use crate::random::mix;
 use crate::spec::Sizing;
 
 /// The digest that a flow's positions are computed from.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CellPlace(pub(super) u64);
 
 /// Cuts the cells of one shard into parts.
