@@ -21,6 +21,9 @@ Examples:
 Counts are exact; memory follows the number of flows. A damaged capture is read up to
 the damage, which is named. Exit codes: 0 done, 1 failed, 2 wrong usage.";
 
+/// The progress bar looks up once in so many packets.
+const TICK_PACKETS: u64 = 4096;
+
 /// Say exactly what is in a trace: packets, flows, flags, what was skipped and why
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, args_override_self = true)]
@@ -45,7 +48,9 @@ pub fn run(args: &InspectArgs) -> anyhow::Result<ExitCode> {
     let mut facts = Facts::default();
     while let Some(frame) = source.next_frame()? {
         facts.add(frame.time, &parser.parse(&frame));
-        progress.tick(facts.frames.packets);
+        if facts.frames.packets.is_multiple_of(TICK_PACKETS) {
+            progress.tick(facts.frames.packets);
+        }
     }
     drop(progress);
     if !args.quiet {

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use super::clock::Clock;
 use super::learning::Learning;
 use super::run::RunPlan;
-use super::thresholds::{Firing, SketchLimits, Thresholds};
+use super::thresholds::{Firing, Prepared, SketchLimits, Thresholds};
 use super::worker::Event;
 use crate::flow::{FlowKeyKind, Keyer, Packet};
 use crate::store::Epoch;
@@ -41,11 +41,23 @@ impl Front {
         }
     }
 
-    /// The event that a packet is, and what thresholds it breaks.
+    /// Begins to load what [`event`](Self::event) will need for a packet that comes soon.
     #[inline]
-    pub fn event(&mut self, packet: Packet, index: u32, firings: &mut Vec<(u32, Firing)>) -> Event {
-        if let Some(thresholds) = &mut self.thresholds {
-            thresholds.observe(&packet, &mut |firing| firings.push((index, firing)));
+    pub fn prepare(&self, packet: &Packet) -> Option<Prepared> {
+        self.thresholds.as_ref().map(|thresholds| thresholds.prepare(packet))
+    }
+
+    /// The event that a prepared packet is, and what thresholds it breaks.
+    #[inline]
+    pub fn event(
+        &mut self,
+        (packet, prepared): (Packet, Option<Prepared>),
+        index: u32,
+        firings: &mut Vec<(u32, Firing)>,
+    ) -> Event {
+        if let (Some(thresholds), Some(prepared)) = (&mut self.thresholds, prepared) {
+            let mut fired = |firing| firings.push((index, firing));
+            thresholds.observe_prepared(&packet, prepared, &mut fired);
         }
         let (key, direction) = self.keyer.key(&packet);
         let id = self.keyer.id(&key);

@@ -27,6 +27,7 @@ pub struct Learning {
     sample: Box<[Sampled; SAMPLE]>,
     one_way: u32,
     two_way: u32,
+    looks_one_way: bool,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -48,6 +49,7 @@ impl Learning {
             sample: Box::new([Sampled::default(); SAMPLE]),
             one_way: 0,
             two_way: 0,
+            looks_one_way: false,
         }
     }
 
@@ -85,20 +87,23 @@ impl Learning {
             self.one_way /= 2;
             self.two_way /= 2;
         }
+        let judged = self.one_way + self.two_way;
+        self.looks_one_way = judged >= FLOWS_TO_JUDGE && self.two_way * 10 < judged;
     }
 
     /// Whether flows that were under way at the start may still be unknown.
+    #[inline]
     pub fn is_starting_up(&self) -> bool {
         self.first.is_none_or(|first| self.now.since(first) < self.startup_nanos)
     }
 
     /// Whether nine of ten flows are seen in one direction only.
     pub fn is_one_way(&self) -> bool {
-        let judged = self.one_way + self.two_way;
-        judged >= FLOWS_TO_JUDGE && self.two_way * 10 < judged
+        self.looks_one_way
     }
 
     /// Whether rules about packets without a session should stay mute.
+    #[inline]
     pub fn mutes_no_session(&self) -> bool {
         self.is_starting_up() || self.is_one_way()
     }

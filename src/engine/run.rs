@@ -13,12 +13,12 @@ use super::front::{Front, Watch};
 use super::gather::{AlertCounts, Gather};
 use super::hygiene::AlertFilter;
 use super::tally::Tally;
-use super::thresholds::Firing;
+use super::thresholds::{Firing, Prepared};
 use super::verify::{Scope, Verifier};
 use super::worker::{WorkPlan, Worker};
 use crate::capture::parse::Parser;
 use crate::capture::{CaptureError, FrameTally, Source};
-use crate::flow::{FlowId, Keyer};
+use crate::flow::{FlowId, Keyer, Packet};
 use crate::machine::{RuleSet, Rules, Suppressions};
 use crate::spec::{Expire, StoreSpec};
 use crate::store::{Store, StoreError, StoreStats, StoreUser, with_store};
@@ -197,6 +197,10 @@ fn gather_for<'a, K: Sink>(plan: &'a RunPlan, sink: &'a mut K) -> Gather<'a, K> 
     Gather::new(sink, plan.keyer, filter(), plan.verify.then(filter))
 }
 
+/// So many packets are parsed before the first of them is looked at: by then what they need has
+/// come from memory.
+const GROUP: usize = 16;
+
 /// What it takes to fill a round.
 struct Reader<'r, F> {
     source: &'r mut F,
@@ -213,14 +217,38 @@ impl<F: Source> Reader<'_, F> {
         firings: &mut Vec<(u32, Firing)>,
     ) -> Result<bool, CaptureError> {
         let mut index = 0;
+        let mut group = [None; GROUP];
         while index < ROUND {
-            let Some(frame) = self.source.next_frame()? else { return Ok(false) };
-            let parsed = self.parser.parse(&frame);
-            frames.add(frame.time, &parsed);
-            if let Ok(packet) = parsed {
-                crew.push(self.front.event(packet, index, firings));
+            let more = self.read_group(&mut group, frames);
+            // What was read before an end or an error counts.
+            for prepared in group.iter_mut().map_while(Option::take) {
+                crew.push(self.front.event(prepared, index, firings));
                 index += 1;
             }
+            if !more? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Reads until the group is full. Says whether there may be more.
+    #[inline]
+    fn read_group(
+        &mut self,
+        group: &mut [Option<(Packet, Option<Prepared>)>; GROUP],
+        frames: &mut FrameTally,
+    ) -> Result<bool, CaptureError> {
+        for place in group {
+            let packet = loop {
+                let Some(frame) = self.source.next_frame()? else { return Ok(false) };
+                let parsed = self.parser.parse(&frame);
+                frames.add(frame.time, &parsed);
+                if let Ok(packet) = parsed {
+                    break packet;
+                }
+            };
+            *place = Some((packet, self.front.prepare(&packet)));
         }
         Ok(true)
     }

@@ -59,8 +59,8 @@ const GROUP: usize = 16;
 
 /// A shard is swept each time it has seen so many events…
 const SWEEP_EVERY: u32 = 64;
-/// …over so many cells: 16 a packet.
-const SWEEP_CELLS: usize = 1024;
+/// …over so many cells: 8 a packet.
+const SWEEP_CELLS: usize = 512;
 
 /// Owns some of the shards and all that happens to their flows.
 pub struct Worker<'a, S: Store> {
@@ -70,6 +70,8 @@ pub struct Worker<'a, S: Store> {
     shard_at: [usize; FlowId::SHARDS],
     /// Which states are half-open: they live half as long.
     half_open: [bool; State::LIMIT],
+    /// Where the flows of a group are: room that is used again.
+    places: Vec<S::Place>,
     verifier: Option<Verifier>,
     tally: Tally,
 }
@@ -95,28 +97,28 @@ impl<'a, S: Store> Worker<'a, S> {
             *flag = info.half_open;
         }
         let shards = stores.into_iter().map(|(_, store)| Shard { store, events: 0 }).collect();
-        Worker { plan, shards, shard_at, half_open, verifier, tally: Tally::default() }
+        let places = Vec::with_capacity(GROUP);
+        Worker { plan, shards, shard_at, half_open, places, verifier, tally: Tally::default() }
     }
 
     /// Drives the flows of `events`, in order, and notes what it found.
     pub fn process(&mut self, events: &[Event], findings: &mut Findings) {
         let start = (self.plan.stopwatch)();
-        let mut groups = events.chunks(GROUP);
-        let mut places = [None; GROUP];
-        for group in &mut groups {
-            for (event, place) in group.iter().zip(&mut places) {
+        let mut places = std::mem::take(&mut self.places);
+        for group in events.chunks(GROUP) {
+            places.clear();
+            for event in group {
                 let store = &self.shards[self.shard_at[event.id.shard()]].store;
                 let key = self.plan.keyer.key(&event.packet).0;
-                let located = store.locate(&Flow { key, id: event.id });
-                store.prefetch(&located);
-                *place = Some(located);
+                let place = store.locate(&Flow { key, id: event.id });
+                store.prefetch(&place);
+                places.push(place);
             }
             for (event, place) in group.iter().zip(&places) {
-                if let Some(place) = place {
-                    self.advance(event, place, findings);
-                }
+                self.advance(event, place, findings);
             }
         }
+        self.places = places;
         if !events.is_empty() {
             self.tally.batch_nanos.record((self.plan.stopwatch)().saturating_sub(start));
         }

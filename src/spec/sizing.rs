@@ -113,7 +113,8 @@ impl StoreSpec {
         }
         let parts = SHARDS * hashes as u64;
         let cells_per_part = (cells as u64).div_ceil(parts).max(1);
-        if cells_per_part > u64::from(u32::MAX) {
+        // Stores count the cells of a shard in 32 bits.
+        if cells_per_part * hashes as u64 > u64::from(u32::MAX) {
             return Err(SpecError::TooLarge { bytes });
         }
         let cells_per_shard = cells_per_part * hashes as u64;

@@ -75,3 +75,63 @@ pub(super) const fn age_of(bits: u8, mark: Epoch, now: Epoch) -> u32 {
 pub(super) const fn is_in_window(now: Epoch, mark: Epoch) -> bool {
     now.0.wrapping_sub(mark.0) <= 2
 }
+
+/// How many stamps fit a word.
+pub(super) const STAMPS_PER_WORD: usize = 32;
+
+/// The lower bit of each stamp in a word.
+const LOW_BITS: u64 = 0x5555_5555_5555_5555;
+
+/// A word full of stamps of this epoch.
+#[inline]
+pub(super) const fn repeated(epoch: Epoch) -> u64 {
+    (epoch.0 & 3) as u64 * LOW_BITS
+}
+
+/// Which of the first `count` stamps in a word are too old at `now`, in a line with this mark: the
+/// lower bit of each. The same as [`age_of`] says of each, for all at once.
+#[inline]
+pub(super) const fn stale_stamps(word: u64, mark: Epoch, now: Epoch, count: usize) -> u64 {
+    let previous = Epoch(now.0.wrapping_sub(1));
+    let since_mark = now.0.wrapping_sub(mark.0);
+    // Three epochs after the mark, the bits of `now` mean four epochs ago.
+    let of_now = if since_mark <= 2 { equal_stamps(word, now) } else { 0 };
+    let of_previous = if since_mark <= 3 { equal_stamps(word, previous) } else { 0 };
+    let first = if count < STAMPS_PER_WORD { (1 << (2 * count)) - 1 } else { u64::MAX };
+    !(of_now | of_previous) & LOW_BITS & first
+}
+
+const fn equal_stamps(word: u64, epoch: Epoch) -> u64 {
+    let differing = word ^ repeated(epoch);
+    !(differing | differing >> 1) & LOW_BITS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_stamps_of_a_word_age_as_each_alone() {
+        let word = 0x1b4e_93c6_d872_e4b1_u64;
+        for mark in [0, 1, 2, 3, 1000, u32::MAX - 1] {
+            for later in [0, 1, 2, 3, 4, 5, 6, 100, 1 << 30] {
+                let (mark, now) = (Epoch(mark), Epoch(mark.wrapping_add(later)));
+                let stale = stale_stamps(word, mark, now, 31);
+                for stamp in 0..31 {
+                    let bits = (word >> (2 * stamp) & 3) as u8;
+                    let expected = age_of(bits, mark, now) > 1;
+                    // A line's stamps are never later than now.
+                    let possible = age_of(bits, mark, now) <= later.wrapping_add(1);
+                    if possible {
+                        assert_eq!(
+                            stale >> (2 * stamp) & 1 == 1,
+                            expected,
+                            "{mark:?} {now:?} {bits}"
+                        );
+                    }
+                }
+                assert_eq!(stale >> 62, 0, "only the first 31 were asked for");
+            }
+        }
+    }
+}

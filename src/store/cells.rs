@@ -9,9 +9,9 @@
 //! | stamps, 2 bits each | as many | none |
 //! | mark | the last 4 bytes | none |
 
-use super::aging::{Epoch, Stamp, age_of, is_in_window};
+use super::aging::{Epoch, STAMPS_PER_WORD, Stamp, age_of, is_in_window, repeated, stale_stamps};
 use super::error::{StoreError, allocate};
-use super::prefetch::prefetch;
+use crate::prefetch::prefetch;
 use crate::spec::{Expire, LINE_BYTES, cells_per_line};
 
 #[derive(Clone, Copy)]
@@ -154,17 +154,38 @@ impl<const BITS: u32, const TIMED: bool> Cells<BITS, TIMED> {
         }
     }
 
-    #[cold]
+    /// Clears the stale cells of a line, and marks it with `now`.
     fn clear_stale(&mut self, line: usize, now: Epoch) {
         let line = &mut self.lines[line];
-        for slot in 0..Self::PER_LINE {
-            if line.value::<BITS>(slot) != 0 && !line.is_alive::<BITS, TIMED>(slot, now) {
-                line.set_value::<BITS>(slot, 0);
-                self.aged += 1;
-                self.occupied -= 1;
-            }
-        }
+        let mark = line.mark();
         line.0[Self::MARK..].copy_from_slice(&now.0.to_le_bytes());
+        if line.0[..Self::STAMPS].iter().all(|&byte| byte == 0) {
+            return;
+        }
+        let mut cleared = 0;
+        for first in (0..Self::PER_LINE).step_by(STAMPS_PER_WORD) {
+            let at = Self::STAMPS + first / 4;
+            let end = Self::MARK.min(at + size_of::<u64>());
+            let mut word = [0; size_of::<u64>()];
+            word[..end - at].copy_from_slice(&line.0[at..end]);
+            let here = STAMPS_PER_WORD.min(Self::PER_LINE - first);
+            let stale = stale_stamps(u64::from_le_bytes(word), mark, now, here);
+            let mut left = stale;
+            while left != 0 {
+                let slot = first + left.trailing_zeros() as usize / 2;
+                left &= left - 1;
+                if line.value::<BITS>(slot) != 0 {
+                    line.set_value::<BITS>(slot, 0);
+                    cleared += 1;
+                }
+            }
+            // What is empty now gets a stamp that the next sweep need not stop at.
+            let lanes = stale * 3;
+            let restamped = u64::from_le_bytes(word) & !lanes | repeated(now) & lanes;
+            line.0[at..end].copy_from_slice(&restamped.to_le_bytes()[..end - at]);
+        }
+        self.aged += cleared;
+        self.occupied -= cleared;
     }
 }
 

@@ -7,9 +7,9 @@
 use super::aging::{Epoch, Stamp};
 use super::cells::Cells;
 use super::error::StoreError;
-use super::layout::Layout;
+use super::layout::{Layout, Spots};
 use super::stats::{Insertion, StoreStats};
-use super::{CellPlace, Flow, Store};
+use super::{Flow, Store};
 use crate::spec::{HASHES_LIMIT, Sizing};
 use crate::state::{Lookup, State};
 
@@ -45,7 +45,7 @@ pub struct CellFilter<R, const BITS: u32, const TIMED: bool> {
     counts: StoreStats,
     /// The flow looked up last, and when, if all its cells bear that epoch's stamp already and
     /// nothing was written since: to touch it would change nothing.
-    fresh: Option<(CellPlace, Epoch)>,
+    fresh: Option<(u64, Epoch)>,
 }
 
 impl<R: CellRule, const BITS: u32, const TIMED: bool> CellFilter<R, BITS, TIMED> {
@@ -57,8 +57,8 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> CellFilter<R, BITS, TIMED>
     }
 
     /// The cells of a flow as the rule sees them.
-    pub fn cells_of(&self, place: &CellPlace, now: Epoch) -> impl Iterator<Item = u32> {
-        self.layout.positions(place.0).map(move |cell| self.cells.read(cell, now))
+    pub fn cells_of(&self, place: &Spots, now: Epoch) -> impl Iterator<Item = u32> {
+        place.cells().map(move |cell| self.cells.read(cell, now))
     }
 
     /// The old state as far as a rule gets to see it; `None` if there is nothing to be done.
@@ -72,26 +72,26 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> CellFilter<R, BITS, TIMED>
 }
 
 impl<R: CellRule, const BITS: u32, const TIMED: bool> Store for CellFilter<R, BITS, TIMED> {
-    type Place = CellPlace;
+    type Place = Spots;
 
     const WRITES_UNKNOWN: bool = R::WRITES_UNKNOWN;
 
     #[inline]
-    fn locate(&self, flow: &Flow) -> CellPlace {
-        CellPlace(flow.id.position_bits())
+    fn locate(&self, flow: &Flow) -> Spots {
+        self.layout.spots(flow.id.position_bits())
     }
 
     #[inline]
-    fn prefetch(&self, place: &CellPlace) {
-        self.layout.positions(place.0).for_each(|cell| self.cells.prefetch(cell));
+    fn prefetch(&self, place: &Spots) {
+        place.cells().for_each(|cell| self.cells.prefetch(cell));
     }
 
     #[inline]
-    fn lookup(&mut self, place: &CellPlace, now: Epoch) -> Lookup {
+    fn lookup(&mut self, place: &Spots, now: Epoch) -> Lookup {
         self.fresh = None;
         let mut values = [0; HASHES_LIMIT];
         let mut ages = 0;
-        for (value, cell) in values.iter_mut().zip(self.layout.positions(place.0)) {
+        for (value, cell) in values.iter_mut().zip(place.cells()) {
             let age;
             (*value, age) = self.cells.read_with_age(cell, now);
             if *value == 0 {
@@ -100,24 +100,24 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> Store for CellFilter<R, BI
             ages |= age;
         }
         if TIMED && ages == 0 {
-            self.fresh = Some((*place, now));
+            self.fresh = Some((place.digest(), now));
         }
         self.rule.read(values.get(..self.layout.hashes()).unwrap_or(&values))
     }
 
     #[inline]
-    fn touch(&mut self, place: &CellPlace, _found: Lookup, stamp: Stamp) {
-        if TIMED && !stamp.half && self.fresh != Some((*place, stamp.now())) {
-            for cell in self.layout.positions(place.0) {
+    fn touch(&mut self, place: &Spots, _found: Lookup, stamp: Stamp) {
+        if TIMED && !stamp.half && self.fresh != Some((place.digest(), stamp.now())) {
+            for cell in place.cells() {
                 self.cells.touch(cell, stamp);
             }
         }
     }
 
-    fn insert(&mut self, place: &CellPlace, state: State, stamp: Stamp) -> Insertion {
+    fn insert(&mut self, place: &Spots, state: State, stamp: Stamp) -> Insertion {
         self.fresh = None;
         let mut shared_cells = 0;
-        for cell in self.layout.positions(place.0) {
+        for cell in place.cells() {
             let (old, new) = self.cells.update(cell, stamp, |cell| self.rule.insert(cell, state));
             shared_cells += usize::from(old != 0);
             let saturates = self.rule.is_saturated(new) && !self.rule.is_saturated(old);
@@ -129,11 +129,11 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> Store for CellFilter<R, BI
         Insertion::Stored { shared_cells }
     }
 
-    fn modify(&mut self, place: &CellPlace, old: Lookup, new: State, stamp: Stamp) {
+    fn modify(&mut self, place: &Spots, old: Lookup, new: State, stamp: Stamp) {
         let Some(old) = Self::old_state(old) else { return self.touch(place, old, stamp) };
         self.fresh = None;
         let mut absent = false;
-        for cell in self.layout.positions(place.0) {
+        for cell in place.cells() {
             let (before, _) = self.cells.update(cell, stamp, |cell| match cell {
                 0 => 0,
                 _ => self.rule.modify(cell, old, new),
@@ -143,11 +143,11 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> Store for CellFilter<R, BI
         self.counts.writes_to_absent += u64::from(absent);
     }
 
-    fn delete(&mut self, place: &CellPlace, old: Lookup, now: Epoch) {
+    fn delete(&mut self, place: &Spots, old: Lookup, now: Epoch) {
         let Some(old) = Self::old_state(old) else { return };
         self.fresh = None;
         let mut absent = false;
-        for cell in self.layout.positions(place.0) {
+        for cell in place.cells() {
             let (before, _) = self.cells.replace(cell, now, |cell| match cell {
                 0 => 0,
                 _ => self.rule.delete(cell, old),
@@ -182,7 +182,7 @@ mod tests {
         let sizing = spec.sizing().unwrap();
         let mut one_cell = Sbf::<8, true>::new(SbfRule::new(SbfRules::Stateful), &sizing).unwrap();
         assert_eq!(one_cell.stats().cells, 1);
-        let (a, b) = (CellPlace(1), CellPlace(2));
+        let [a, b] = [1, 2].map(|digest| one_cell.layout.spots(digest));
         let (now, next, state) = (Epoch(7), Epoch(8), State::new(3).unwrap());
 
         one_cell.insert(&a, state, now.stamp());

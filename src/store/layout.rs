@@ -11,11 +11,34 @@
 
 use super::stats::StoreStats;
 use crate::random::mix;
-use crate::spec::Sizing;
+use crate::spec::{HASHES_LIMIT, Sizing};
 
 /// The digest that a flow's positions are computed from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CellPlace(pub(super) u64);
+
+/// The cells of one flow, computed once for all that is done with them.
+#[derive(Debug, Clone, Copy)]
+pub struct Spots {
+    cells: [u32; HASHES_LIMIT],
+    hashes: u32,
+    digest: u64,
+}
+
+impl Spots {
+    /// The cells, in the order of the flow's hashes.
+    #[inline]
+    pub(super) fn cells(&self) -> impl Iterator<Item = usize> {
+        let cells = self.cells.get(..self.hashes as usize).unwrap_or(&self.cells);
+        cells.iter().map(|&cell| cell as usize)
+    }
+
+    /// What the cells were computed from: the same digest, the same cells.
+    #[inline]
+    pub(super) const fn digest(&self) -> u64 {
+        self.digest
+    }
+}
 
 /// Cuts the cells of one shard into parts.
 #[derive(Debug, Clone, Copy)]
@@ -67,6 +90,22 @@ impl Layout {
         }
     }
 
+    /// The cells of the flow with this digest, all at once.
+    #[inline]
+    pub(super) fn spots(self, digest: u64) -> Spots {
+        let mut spots = Spots { cells: [0; HASHES_LIMIT], hashes: self.hashes, digest };
+        let part = self.cells_per_part;
+        let (mut state, mut part_start) = (digest, 0);
+        for pair in spots.cells.chunks_exact_mut(2).take(self.hashes.div_ceil(2) as usize) {
+            let word = mix(state);
+            state = state.wrapping_add(GOLDEN);
+            pair[0] = part_start + scale(word as u32, part);
+            pair[1] = part_start + part + scale((word >> 32) as u32, part);
+            part_start += 2 * part;
+        }
+        spots
+    }
+
     /// The cells of the flow with this digest.
     #[inline]
     pub(super) const fn positions(self, digest: u64) -> Positions {
@@ -89,11 +128,15 @@ impl Iterator for Positions {
             self.word >>= 32;
         }
         let part = self.layout.cells_per_part;
-        // Scales 32 random bits to the part without a division.
-        let within = (u64::from(self.word as u32) * u64::from(part)) >> 32;
-        let position = self.part_start + within as usize;
+        let position = self.part_start + scale(self.word as u32, part) as usize;
         self.part_start += part as usize;
         self.next += 1;
         Some(position)
     }
+}
+
+/// Scales 32 random bits to a number below `part` without a division.
+#[inline]
+const fn scale(bits: u32, part: u32) -> u32 {
+    ((bits as u64 * part as u64) >> 32) as u32
 }

@@ -37,7 +37,6 @@ mod exact;
 mod filter;
 mod kbf;
 mod layout;
-mod prefetch;
 mod sbf;
 mod stats;
 
@@ -48,7 +47,7 @@ pub use error::StoreError;
 pub use exact::{Exact, ExactPlace};
 pub use filter::{CellFilter, CellRule};
 pub use kbf::{Encodings, Kbf, KbfRule};
-pub use layout::CellPlace;
+pub use layout::{CellPlace, Spots};
 pub use sbf::{Sbf, SbfRule};
 pub use stats::{Insertion, StoreStats};
 

@@ -13,6 +13,10 @@ const WAYS: usize = 8;
 /// What one slice of a window holds.
 pub(super) trait Tally: Copy + Default {
     fn add(&mut self, item: u64);
+    /// Grows with the total, and is cheaper to tell.
+    fn weight(slices: &[Self; SLICES]) -> u64;
+    /// The least weight at which the total is `count`.
+    fn weight_of(count: u64) -> u64;
     fn total(slices: &[Self; SLICES]) -> u64;
 }
 
@@ -25,8 +29,16 @@ impl Tally for Events {
         self.0 = self.0.saturating_add(1);
     }
 
-    fn total(slices: &[Self; SLICES]) -> u64 {
+    fn weight(slices: &[Self; SLICES]) -> u64 {
         slices.iter().map(|slice| u64::from(slice.0)).sum()
+    }
+
+    fn weight_of(count: u64) -> u64 {
+        count
+    }
+
+    fn total(slices: &[Self; SLICES]) -> u64 {
+        Self::weight(slices)
     }
 }
 
@@ -36,9 +48,21 @@ impl Tally for Bitmap {
         Bitmap::add(self, item);
     }
 
-    fn total(slices: &[Self; SLICES]) -> u64 {
-        slices.iter().fold(Bitmap::default(), |all, slice| all.union(slice)).estimate()
+    fn weight(slices: &[Self; SLICES]) -> u64 {
+        u64::from(in_window(slices).set_bits())
     }
+
+    fn weight_of(count: u64) -> u64 {
+        u64::from(Bitmap::bits_for(count))
+    }
+
+    fn total(slices: &[Self; SLICES]) -> u64 {
+        in_window(slices).estimate()
+    }
+}
+
+fn in_window(slices: &[Bitmap; SLICES]) -> Bitmap {
+    slices.iter().fold(Bitmap::default(), |all, slice| all.union(slice))
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -47,6 +71,8 @@ struct Entry<T> {
     /// The number of the youngest slice, in slice lengths since 1970.
     slice: u64,
     slices: [T; SLICES],
+    /// What the window weighed when something was last counted in it.
+    weight: u64,
     silent_until_nanos: u64,
     suppressed: u64,
 }
@@ -90,6 +116,7 @@ pub(super) struct Reached {
 pub(super) struct KeyTable<T> {
     entries: Box<[Entry<T>]>,
     trigger: Trigger,
+    trigger_weight: u64,
     pub evicted: u64,
     pub suppressed: u64,
 }
@@ -101,6 +128,7 @@ impl<T: Tally> KeyTable<T> {
         KeyTable {
             entries: vec![Entry::default(); sets * WAYS].into_boxed_slice(),
             trigger,
+            trigger_weight: T::weight_of(trigger.count),
             evicted: 0,
             suppressed: 0,
         }
@@ -113,19 +141,20 @@ impl<T: Tally> KeyTable<T> {
 
     /// Counts an item (its hash) for a key (its hash) at a time that does not run backwards.
     pub fn count(&mut self, key: u64, item: u64, at_nanos: u64) -> Option<Reached> {
-        let trigger = self.trigger;
+        let (trigger, trigger_weight) = (self.trigger, self.trigger_weight);
         let slice = at_nanos / (trigger.window_nanos / SLICES as u64).max(1);
         let entry = self.entry(key, slice, at_nanos)?;
         entry.advance(slice);
         let youngest = entry.slice as usize % SLICES;
         entry.slices.get_mut(youngest)?.add(item);
+        entry.weight = T::weight(&entry.slices);
         if at_nanos < entry.silent_until_nanos {
             entry.suppressed += 1;
             self.suppressed += 1;
             return None;
         }
-        let count = T::total(&entry.slices);
-        (count >= trigger.count).then(|| {
+        (entry.weight >= trigger_weight).then(|| {
+            let count = T::total(&entry.slices);
             entry.silent_until_nanos = at_nanos.saturating_add(trigger.cooldown_nanos);
             Reached { count, suppressed: std::mem::take(&mut entry.suppressed) }
         })
@@ -141,7 +170,7 @@ impl<T: Tally> KeyTable<T> {
         }
         let worth = |entry: &Entry<T>| match entry.is_idle(slice, at_nanos) {
             true => (false, 0, 0),
-            false => (entry.silent_until_nanos > at_nanos, T::total(&entry.slices), entry.slice),
+            false => (entry.silent_until_nanos > at_nanos, entry.weight, entry.slice),
         };
         let victim = set.iter_mut().min_by_key(|entry| worth(entry))?;
         let never_used = victim.key == 0 && victim.slice == 0;

@@ -36,13 +36,26 @@ impl Bitmap {
         self
     }
 
+    /// How many bits are set.
+    pub fn set_bits(&self) -> u32 {
+        self.words.iter().map(|word| word.count_ones()).sum()
+    }
+
     /// About how many different items were added. A full bitmap tells its most: 3194.
     pub fn estimate(&self) -> u64 {
-        let set: u32 = self.words.iter().map(|word| word.count_ones()).sum();
-        let unset = (BITMAP_BITS - set).max(1);
-        let m = f64::from(BITMAP_BITS);
-        (m * (m / f64::from(unset)).ln()).round() as u64
+        estimate_of(self.set_bits())
     }
+
+    /// The least number of set bits at which the estimate reaches `count`; beyond all if none.
+    pub fn bits_for(count: u64) -> u32 {
+        (0..=BITMAP_BITS).find(|&set| estimate_of(set) >= count).unwrap_or(u32::MAX)
+    }
+}
+
+fn estimate_of(set_bits: u32) -> u64 {
+    let unset = (BITMAP_BITS - set_bits).max(1);
+    let m = f64::from(BITMAP_BITS);
+    (m * (m / f64::from(unset)).ln()).round() as u64
 }
 
 /// Which share of the items is looked at, so that a count of `count` fits a bitmap: 1 in

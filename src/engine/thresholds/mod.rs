@@ -51,6 +51,10 @@ pub struct Thresholds {
     wake_nanos: u64,
 }
 
+/// A packet's 5-tuple, hashed ahead of its turn.
+#[derive(Debug, Clone, Copy)]
+pub struct Prepared(Tuple);
+
 /// How waiting ended when it ended badly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Failure {
@@ -81,16 +85,32 @@ impl Thresholds {
     /// Counts a packet; packets come in the order of the capture.
     #[inline]
     pub fn observe(&mut self, packet: &Packet, fired: &mut impl FnMut(Firing)) {
-        self.advance(packet.time, fired);
+        self.observe_prepared(packet, self.prepare(packet), fired);
+    }
+
+    /// Begins to load what [`observe_prepared`](Self::observe_prepared) will need for a packet
+    /// that comes soon.
+    #[inline]
+    pub fn prepare(&self, packet: &Packet) -> Prepared {
         let tuple = self.hasher.tuple(packet);
+        self.recent.prefetch(tuple.hash);
+        Prepared(tuple)
+    }
+
+    /// Counts a packet that was prepared before.
+    #[inline]
+    pub fn observe_prepared(
+        &mut self,
+        packet: &Packet,
+        Prepared(tuple): Prepared,
+        fired: &mut impl FnMut(Firing),
+    ) {
+        self.advance(packet.time, fired);
         let seen = self.recent.touch(tuple.hash);
         let ordinary =
             packet.flags.0 & NOT_ORDINARY == TcpFlags::ACK.0 && (seen || packet.payload_bytes > 0);
-        if self.pending.may_hold(tuple.hash) {
+        if !ordinary || self.pending.may_hold(tuple.hash) {
             self.examine(packet, tuple, seen, fired);
-        } else if !ordinary {
-            self.storm(packet, tuple, seen, fired);
-            self.begin(packet, tuple, seen);
         }
     }
 

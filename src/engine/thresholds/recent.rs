@@ -7,6 +7,8 @@
 //! a flow that is forgotten costs time, not alerts, as its next answer clears it. A false "seen"
 //! (3 to 7 %, the older or both generations full) makes a probe go uncounted.
 
+use crate::prefetch::prefetch;
+
 /// A generation is full with so many keys per 64-bit word on average.
 const KEYS_PER_BLOCK: usize = 8;
 
@@ -66,6 +68,12 @@ impl Recent {
             self.turn();
         }
         known
+    }
+
+    /// Begins to load what [`touch`](Self::touch) will need.
+    #[inline]
+    pub fn prefetch(&self, hash: u64) {
+        prefetch(self.blocks.get((hash >> 32) as usize & (self.blocks.len() - 1)));
     }
 
     /// Bytes allocated.

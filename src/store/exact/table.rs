@@ -1,8 +1,8 @@
 //! The index of the exact store: open addressing by 32 bits of the flow's digest, which is keyed
 //! and random already.
 
+use crate::prefetch::prefetch;
 use crate::store::error::{StoreError, allocate};
-use crate::store::prefetch::prefetch;
 
 /// Which slot an entry with this tag is in.
 #[derive(Debug, Clone, Copy)]
