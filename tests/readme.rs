@@ -1,6 +1,7 @@
 //! What the documentation tells people to type works: every `acsm …` line in a `sh` block of
-//! README.md and docs/*.md is run, in order, one folder a document, and must succeed. A block
-//! tagged `sh,norun` (needs root, or a file of the reader's) or `console` (shows output) is not.
+//! README.md and docs/*.md is run, in order, one folder a document, and must succeed; so is a
+//! `printf …` that makes a file for it. A block tagged `sh,norun` (needs root, or a file of the
+//! reader's) or `console` (shows output) is not.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -38,7 +39,7 @@ fn documents() -> Vec<PathBuf> {
     found
 }
 
-/// The `acsm …` lines of the blocks tagged exactly `sh`, continued lines joined.
+/// The lines to run of the blocks tagged exactly `sh`, continued lines joined.
 fn commands(markdown: &str) -> Vec<String> {
     let (mut commands, mut open_block, mut unfinished) = (vec![], None, String::new());
     for line in markdown.lines().map(str::trim) {
@@ -51,7 +52,7 @@ fn commands(markdown: &str) -> Vec<String> {
                     continue;
                 }
                 let command = std::mem::take(&mut unfinished);
-                if command.starts_with("acsm ") {
+                if command.starts_with("acsm ") || command.starts_with("printf ") {
                     commands.push(command);
                 }
             }
