@@ -1,4 +1,9 @@
 //! The command line: one file a verb, each with its arguments and a `run`.
+//!
+//! Options that several verbs share are groups of their own: what to read (`input`), what a flow
+//! is and what is wrong with it (`rule_args`), where state is kept (`store_args`). Data goes to
+//! standard output, talk to standard error. Exit codes: 0 done, 1 failed, 2 wrong usage
+//! ([`Usage`], where clap cannot see it).
 
 mod generate;
 mod input;
