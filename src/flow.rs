@@ -1,4 +1,9 @@
 //! What a packet says and which flow it belongs to.
+//!
+//! A parsed [`Packet`] holds all that the rest of the program ever looks at. A [`Keyer`] makes a
+//! [`FlowKey`] of it, under one of the ideas of a flow ([`FlowKeyKind`]), and of that a [`FlowId`]: a
+//! keyed 128-bit digest, computed once, from disjoint bits of which every store takes positions,
+//! fingerprints and shards.
 
 use std::fmt;
 use std::net::IpAddr;

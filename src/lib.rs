@@ -10,8 +10,8 @@
 //! | layer | where | what |
 //! |---|---|---|
 //! | A vocabulary | [`time`] | nanoseconds, from packets |
-//! | | [`flow`] | `TcpFlags`, `Packet` |
-//! | | [`state`] | `State`, `Lookup` |
+//! | | [`flow`] | `Packet`, `TcpFlags`; `FlowKey`, and `FlowId`, its keyed digest |
+//! | | [`state`] | `State`, `Lookup`: known, absent, don't know |
 //! | | [`spec`] | `StoreSpec`: which store, and what it takes |
 //! | | [`hash`], [`random`] | keyed digests; seeded randomness |
 //! | | `prefetch` | telling the processor what will be needed soon |
@@ -25,7 +25,52 @@
 //! | E tools | [`trace`] | a seeded generator of labelled traces |
 //! | F commands | [`cmd`] | one file a verb |
 //!
-//! Imports go upward only: A ← B ← C ← D ← E ← F; `tests/tidy.rs` holds us to it.
+//! Imports go upward only: A ← B ← C ← D ← E ← F; `tests/tidy.rs` holds us to it. `store` and
+//! `machine` do not know each other: the worker joins them. `model` does not look at `store`: theory
+//! stays evidence of its own.
+//!
+//! # Following a packet
+//!
+//! [`capture::file`] finds its record, [`capture::parse`] the TCP header in it. The engine's front
+//! turns it into a flow and hands it, in a batch, to the worker that owns the flow's shard. There
+//! [`store::Store::lookup`] says what is known of the flow, [`machine::Machine::step`] what the packet
+//! means for it, and the store is written. What the rules say of it comes back in packet order, is
+//! thinned out, and goes to an [`engine::Sink`].
+//!
+//! ```
+//! use acsm::capture::parse::Parser;
+//! use acsm::capture::{FileSource, Source as _, TimeWindow};
+//! use acsm::flow::TcpFlags;
+//!
+//! let mut source = FileSource::open(&["traces/mixed.pcap".into()], TimeWindow::default())?;
+//! let (parser, mut resets) = (Parser::default(), 0);
+//! while let Some(frame) = source.next_frame()? {
+//!     resets += usize::from(parser.parse(&frame).is_ok_and(|packet| packet.flags.has(TcpFlags::RST)));
+//! }
+//! assert_eq!(resets, 135);
+//! # Ok::<(), acsm::capture::CaptureError>(())
+//! ```
+//!
+//! # What holds everywhere
+//!
+//! - The core reads no clock: time arrives with packets, so a replay gives the same result however
+//!   fast it runs. All randomness comes from a seed. What comes out does not depend on the number of
+//!   workers.
+//! - No input makes it panic, and no file decides how much memory is taken.
+//! - Nothing per packet allocates, locks, formats or dispatches dynamically: the store is chosen once
+//!   per run ([`store::with_store`]), and all behind it is generic.
+//! - Each layer has its own small error type: its message is about its own layer, the cause is in
+//!   `source()`.
+//!
+//! # What is deliberately absent
+//!
+//! - **Reassembly and payloads.** Flags, addresses and ports are all that is looked at; sequence
+//!   numbers are not.
+//! - **Memory maps.** A file that shrinks under one kills the process; block reads also serve pipes.
+//! - **A registry of plug-ins.** Stores, link types and verbs are visible `match`es.
+//! - **Reordering.** Packets are taken in the order of the file; time that runs backwards is held at
+//!   the latest seen.
+//! - **Listing what a filter holds.** It cannot: figures that are estimates say so.
 
 pub mod capture;
 pub mod cmd;

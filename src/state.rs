@@ -1,4 +1,7 @@
 //! The state of a flow, and what a store can say about it.
+//!
+//! A [`State`] is a number to everybody but the machine that has a name for it. A store answers with
+//! a [`Lookup`], of which "don't know" is a part: filters that share cells cannot always tell.
 
 /// The state of a flow's machine: an index below [`State::LIMIT`] into its list of states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,7 +1,18 @@
 //! Where packets come from: captures on disk, standard input, later an interface.
 //!
+//! ```text
+//! file: pcap, pcapng → Source → Frame → [filter] → parse → Packet, or the reason why not
+//! ```
+//!
 //! A [`Source`] hands out [`Frame`]s, one at a time, borrowed from its own buffer: nothing is
 //! copied and nothing is allocated per packet.
+//!
+//! | where | what |
+//! |---|---|
+//! | [`mod@file`] | readers of pcap and pcapng, decompression, directories, time windows |
+//! | [`parse`] | from a frame to its TCP header; a link type is one file of `parse/link/`, a tunnel one of `parse/tunnel/` |
+//! | [`Filter`] | BPF expressions, through libpcap |
+//! | [`LinkType`] | the types that captures declare |
 
 mod error;
 pub mod file;

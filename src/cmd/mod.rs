@@ -1,4 +1,9 @@
 //! The command line: one file a verb, each with its arguments and a `run`.
+//!
+//! Options that several verbs share are groups of their own: what to read (`input`), what a flow
+//! is and what is wrong with it (`rule_args`), where state is kept (`store_args`). Data goes to
+//! standard output, talk to standard error. Exit codes: 0 done, 1 failed, 2 wrong usage
+//! ([`Usage`], where clap cannot see it).
 
 mod completions;
 mod config;
@@ -24,13 +29,20 @@ use clap::{Parser, Subcommand};
 const ABOUT: &str = "\
 Watch TCP flow state in small, fixed memory.
 
-acsm turns TCP packets into flows and says what is going on in them. It reads pcap and
-pcapng captures, plain or compressed, damaged or cut short.";
+acsm follows the state of every TCP flow in a capture and says what is odd about it:
+floods, scans, sessions that do not fit. It keeps that state in an exact table or in
+filters that err now and then, and counts how often they do. It reads pcap and pcapng,
+plain or compressed, damaged or cut short.";
 
 const EXAMPLES: &str = "\
-Start here:
-  acsm inspect traffic.pcap          what is in a capture
-  acsm inspect --help                more about a command";
+Examples, one a verb:
+  acsm inspect traffic.pcap                    what is in a capture, exactly
+  acsm replay --preset operator traffic.pcap   what is odd about it
+  acsm generate -o day.pcap --attacks all      a trace to try it on, with ground truth
+  acsm rules show tcp-connection               the rules behind alerts: a start for your own
+  acsm completions bash                        for your shell
+
+`acsm VERB --help` says more.";
 
 /// Watch TCP flow state in small, fixed memory
 #[derive(Debug, Parser)]

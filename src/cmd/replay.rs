@@ -26,17 +26,21 @@ use crate::spec::{Backend, Sizing};
 
 const EXAMPLES: &str = "\
 Examples:
-  acsm replay traffic.pcap                     alerts and a summary, in the papers' way
-  acsm replay --preset operator day/*.pcap.gz  as for a network that somebody looks after
-  acsm replay --verify --backend sbf x.pcap    and how often the filter was wrong
-  acsm replay --alerts - x.pcap | jq -c '.alert.signature'
+  acsm replay --preset operator day/*.pcap.gz   what is odd on a network you look after
+  acsm replay traffic.pcap                      as the papers: FIN and RST of pairs, in a kBF
+  acsm replay --verify --backend sbf x.pcap     and how often the filter was wrong
+  acsm replay --alerts - x.pcap | jq -r .alert.signature
   acsm replay --watch 192.0.2.1,192.0.2.2 x.pcap
-  acsm replay --backend kbf --memory 16MiB --flows 2M --json x.pcap | jq .errors
+  acsm replay --memory 16MiB --flows 2M --verify --json x.pcap | jq .errors
 
 State carries over from file to file. Same input, same options, same --seed: same output,
 whatever --workers is. Exit codes: 0 done, 1 failed, 2 wrong usage.";
 
-/// Drive the state machine of every flow in a capture; raise alerts, count errors
+/// Headings of the help.
+const OUTPUT: &str = "Output";
+const RUN: &str = "Run";
+
+/// Follow the state of every flow in a capture; raise alerts, count errors
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, args_override_self = true)]
 pub struct ReplayArgs {
@@ -50,39 +54,39 @@ pub struct ReplayArgs {
     store: StoreArgs,
 
     /// Worker threads, 1 to 16 [default: number of cores]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=16))]
+    #[arg(long, help_heading = RUN, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=16))]
     workers: Option<u8>,
 
-    /// Compare every answer with an exact table; takes its memory and time
-    #[arg(long)]
+    /// Compare every answer with an exact table, which takes its own memory and time
+    #[arg(long, help_heading = OUTPUT)]
     verify: bool,
 
     /// Show each step between two addresses, with what the store says and what is true
-    #[arg(long, value_name = "SRC,DST", value_parser = parse_watch)]
+    #[arg(long, help_heading = OUTPUT, value_name = "SRC,DST", value_parser = parse_watch)]
     watch: Option<Watch>,
 
     /// Write alerts as EVE JSON lines to this file, or - for standard output
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, help_heading = OUTPUT, value_name = "FILE")]
     alerts: Option<PathBuf>,
 
-    /// Print one JSON document as the summary
-    #[arg(long)]
+    /// Print the summary as one JSON document, and no alerts unless --alerts names a file
+    #[arg(long, help_heading = OUTPUT)]
     json: bool,
 
     /// Keys the hashes; another seed errs on other flows
-    #[arg(long, value_name = "N", default_value = "1")]
+    #[arg(long, help_heading = RUN, value_name = "N", default_value = "1")]
     seed: u64,
 
     /// Options from a TOML file, as `idle-timeout = "30s"`; the command line wins
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, help_heading = RUN, value_name = "FILE")]
     config: Option<PathBuf>,
 
     /// No progress bar, no warnings
-    #[arg(short, long, conflicts_with = "verbose")]
+    #[arg(short, long, help_heading = OUTPUT, conflicts_with = "verbose")]
     quiet: bool,
 
     /// Say what the store is made of before starting
-    #[arg(short, long)]
+    #[arg(short, long, help_heading = OUTPUT)]
     verbose: bool,
 }
 

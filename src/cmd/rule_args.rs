@@ -31,7 +31,7 @@ pub struct RuleArgs {
     #[arg(long)]
     pub vlan_in_key: bool,
 
-    /// Alerts that are not wanted (TOML: [[suppress]] with rule, source, destination)
+    /// Alerts that are not wanted, by rule and networks: a TOML file, as docs/replay.md shows
     #[arg(long, value_name = "FILE")]
     pub suppress: Option<PathBuf>,
 

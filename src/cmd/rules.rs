@@ -8,8 +8,19 @@ use clap::{Args, Subcommand};
 
 use crate::machine::{RuleKind, Rules, SHIPPED};
 
-/// Rules files: check one of yours, list and show those that come with acsm.
+const EXAMPLES: &str = "\
+Examples:
+  acsm rules list
+  acsm rules show tcp-connection > mine.toml
+  acsm rules check mine.toml
+  acsm replay --preset operator --rules mine.toml traffic.pcap
+
+A rules file says which states a flow has, where packets lead, and what is worth an alert;
+docs/rules.md explains the format and lists every rule.";
+
+/// Check a rules file of yours; list and show those that come with acsm
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub struct RulesArgs {
     #[command(subcommand)]
     verb: Verb,

@@ -6,6 +6,9 @@ use crate::engine::Phase;
 use crate::spec::{Backend, Budget, Expire, KbfDecode, LayoutKind, SbfRules, StoreSpec};
 use crate::units::{parse_bytes, parse_count, parse_duration_nanos, parse_share};
 
+/// Heading of the options that only those need who compare with the papers.
+const VARIANTS: &str = "Store, variants of the papers";
+
 /// Where the state of flows is kept.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Store")]
@@ -31,7 +34,7 @@ pub struct StoreArgs {
     #[arg(long, value_name = "K")]
     pub hashes: Option<usize>,
 
-    /// Bits per cell, if not the narrowest (8, 16 or 32; the kBF papers take 32)
+    /// Bits per cell of sbf and kbf, if not the narrowest (8, 16 or 32; the kBF papers take 32)
     #[arg(long, value_name = "BITS")]
     pub cell_bits: Option<u32>,
 
@@ -48,23 +51,23 @@ pub struct StoreArgs {
     pub idle_timeout: u64,
 
     /// Age by packet time, or by a number of packets as in ACSM 2006
-    #[arg(long, value_name = "time|ops:N", default_value = "time", value_parser = parse_phase)]
+    #[arg(long, help_heading = VARIANTS, value_name = "time|ops:N", default_value = "time", value_parser = parse_phase)]
     pub phase: PhaseChoice,
 
     /// Whether look-ups that find nothing keep the cells they met alive (ACSM 2006's wording)
-    #[arg(long, value_enum, default_value = "found")]
+    #[arg(long, help_heading = VARIANTS, value_enum, default_value = "found")]
     pub touch: Touch,
 
     /// How kbf decodes cells that several flows share
-    #[arg(long, value_enum, default_value = "all-pairs")]
+    #[arg(long, help_heading = VARIANTS, value_enum, default_value = "all-pairs")]
     pub decode: DecodeName,
 
     /// What sbf does with flows that share a cell
-    #[arg(long, value_enum, default_value = "stateful")]
+    #[arg(long, help_heading = VARIANTS, value_enum, default_value = "stateful")]
     pub sbf_rules: SbfRulesName,
 
     /// dbf with single bits in place of counters: only the timer empties them
-    #[arg(long)]
+    #[arg(long, help_heading = VARIANTS)]
     pub no_counters: bool,
 }
 

@@ -26,7 +26,7 @@ pub fn crowded_cell(rho: f64) -> f64 {
 /// ```
 /// use acsm::model::kbf;
 ///
-/// assert!((kbf::undecodable_by_the_papers(2.0, 10) - 2.0e-7).abs() < 1e-8);
+/// assert!((kbf::undecodable_by_the_papers(2.0, 10) - 2.1e-7).abs() < 1e-9);
 /// ```
 pub fn undecodable_by_the_papers(rho: f64, hashes: usize) -> f64 {
     undecodable(crowded_cell(rho), cell_has(2, load_at(rho)), hashes)

@@ -1,0 +1,116 @@
+//! The tables of docs/*.md are those of the code: skip reasons, link types, attacks, JSON keys.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::process::Command;
+
+use acsm::capture::LinkType;
+use acsm::capture::parse::Skip;
+use acsm::trace::AttackKind;
+use serde_json::Value;
+
+fn document(name: &str) -> String {
+    fs::read_to_string(format!("{}/docs/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap()
+}
+
+/// The part of a document under a heading, up to the next one of that depth.
+fn section<'a>(document: &'a str, heading: &str) -> &'a str {
+    let (_, after) = document.split_once(&format!("\n## {heading}\n")).expect(heading);
+    after.split("\n## ").next().unwrap()
+}
+
+/// What stands in backticks in the first column of the tables of a part.
+fn first_column(part: &str) -> BTreeSet<&str> {
+    let cells = part.lines().filter_map(|line| line.strip_prefix("| ")?.split(" |").next());
+    cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).collect()
+}
+
+fn acsm(arguments: &[&str]) -> Vec<u8> {
+    let mut acsm = Command::new(env!("CARGO_BIN_EXE_acsm"));
+    acsm.args(arguments).current_dir(env!("CARGO_MANIFEST_DIR"));
+    let output = acsm.output().unwrap();
+    assert!(output.status.success(), "acsm {}", arguments.join(" "));
+    output.stdout
+}
+
+/// Objects whose keys are data, not names of the contract.
+const MAPS: [&str; 4] = [".skipped", ".trace.skipped", ".alerts.by_rule", ".alerts.only_counted"];
+
+/// The paths of all values, as jq writes them.
+fn paths(value: &Value, path: &str, found: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(map) if !MAPS.contains(&path) => {
+            map.iter().for_each(|(key, value)| paths(value, &format!("{path}.{key}"), found));
+        }
+        _ => drop(found.insert(path.to_owned())),
+    }
+}
+
+fn paths_of_document(json: &[u8]) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    paths(&serde_json::from_slice(json).unwrap(), "", &mut found);
+    found
+}
+
+fn assert_same(told: BTreeSet<&str>, real: &BTreeSet<String>) {
+    assert_eq!(told, real.iter().map(String::as_str).collect());
+}
+
+#[test]
+fn skip_reasons_are_listed_as_they_are() {
+    let captures = document("captures.md");
+    let rows = Skip::ALL.map(|skip| format!("| `{}` | {} |\n", skip.name(), skip.explain()));
+    assert!(captures.contains(&rows.concat()), "the table should be\n{}", rows.concat());
+    let told = first_column(section(&captures, "Why a packet was skipped"));
+    assert_eq!(told.len(), Skip::ALL.len());
+}
+
+#[test]
+fn link_types_are_those_that_are_parsed() {
+    let captures = document("captures.md");
+    let known = (0..=u16::MAX).filter_map(|number| LinkType(number).name()).collect();
+    assert_eq!(first_column(section(&captures, "Link types")), known);
+}
+
+#[test]
+fn attacks_are_listed_with_their_rules() {
+    let generate = document("generate.md");
+    for kind in AttackKind::ALL {
+        let row = generate.lines().find(|line| line.starts_with(&format!("| `{}` |", kind.name())));
+        let row = row.unwrap_or_else(|| panic!("{} is missing", kind.name()));
+        assert!(row.ends_with(&format!("| `{}` |", kind.rule())), "{row}");
+    }
+    assert_eq!(first_column(section(&generate, "Attacks")).len(), AttackKind::ALL.len());
+}
+
+#[test]
+fn inspect_prints_the_keys_that_are_documented() {
+    let json = document("json.md");
+    let real = paths_of_document(&acsm(&["inspect", "--json", "traces/mixed.pcap"]));
+    assert_same(first_column(section(&json, "`inspect --json`")), &real);
+}
+
+#[test]
+fn replay_prints_the_keys_that_are_documented() {
+    let json = document("json.md");
+    let told = first_column(section(&json, "`replay --json`"));
+    let plain = acsm(&["replay", "--json", "traces/mixed.pcap"]);
+    let verified = acsm(&["replay", "--json", "--verify", "traces/mixed.pcap"]);
+    let real = &paths_of_document(&plain) | &paths_of_document(&verified);
+    assert_same(told, &real);
+}
+
+#[test]
+fn alerts_have_the_keys_that_are_documented() {
+    let json = document("json.md");
+    // What the capture cannot show: VLAN tags, flags that nobody sent, the end of a cool-down.
+    let unseen = [".vlan", ".tcp.ecn", ".tcp.cwr", ".acsm.left_out"];
+    let mut real = BTreeSet::from(unseen.map(str::to_owned));
+    let replay =
+        ["replay", "-q", "--alerts", "-", "--preset", "operator", "traces/attacks.pcap.gz"];
+    let lines = acsm(&replay);
+    for line in lines.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
+        real.extend(paths_of_document(line));
+    }
+    assert_same(first_column(section(&json, "Alerts")), &real);
+}
