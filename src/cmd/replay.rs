@@ -112,7 +112,8 @@ pub fn run(args: &ReplayArgs) -> anyhow::Result<ExitCode> {
     let mut source = args.input.open()?;
     let names = Names { rules: &plan.rules, backend: plan.store.backend.name() };
     let mut sink = AlertOutput::new(names, args.rules.min_severity, alert_target(args)?);
-    let stop = stop_on_signals()?;
+    let stop = source.progress().stop_flag();
+    stop_on_signals(&stop)?;
     let started = Instant::now();
     let progress = Progress::new(source.progress(), args.quiet || alerts_on_terminal(args));
     let tick = |packets| progress.tick(packets);
@@ -204,14 +205,18 @@ fn alerts_on_terminal(args: &ReplayArgs) -> bool {
 }
 
 /// Set by the first SIGINT or SIGTERM; the second one ends the process at once.
-fn stop_on_signals() -> anyhow::Result<Arc<AtomicBool>> {
-    let stop = Arc::new(AtomicBool::new(false));
+fn stop_on_signals(stop: &Arc<AtomicBool>) -> anyhow::Result<()> {
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        signal_hook::flag::register_conditional_shutdown(signal, 1, Arc::clone(&stop))
-            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&stop)))
+        signal_hook::flag::register_conditional_shutdown(signal, 1, Arc::clone(stop))
+            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(stop)))
             .context("cannot handle signals")?;
     }
-    Ok(stop)
+    // A file that may not grow further is an error of the write, which leaves whole lines; by
+    // default the signal would end the process in the middle of one.
+    #[cfg(unix)]
+    signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default())
+        .context("cannot handle signals")?;
+    Ok(())
 }
 
 fn warn_of_interruption(stop: &AtomicBool) {
