@@ -1,5 +1,6 @@
 //! `acsm`: parse the arguments, run the command, print the error chain, exit.
 
+use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -8,7 +9,8 @@ fn main() -> ExitCode {
     match acsm::cmd::run(acsm::cmd::Cli::parse()) {
         Ok(code) => code,
         Err(error) => {
-            eprintln!("acsm: {error:#}");
+            // not `eprintln!`, which panics where nobody can hear it
+            let _ = writeln!(std::io::stderr(), "acsm: {error:#}");
             ExitCode::from(if error.is::<acsm::cmd::Usage>() { 2 } else { 1 })
         }
     }

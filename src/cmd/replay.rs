@@ -103,10 +103,10 @@ pub fn run(args: &ReplayArgs) -> anyhow::Result<ExitCode> {
     let plan = plan(args)?;
     let sizing = plan.store.sizing().map_err(Usage::new)?;
     if args.verbose {
-        eprintln!("acsm: {}", describe(&plan, &sizing));
+        output::say(format_args!("acsm: {}", describe(&plan, &sizing)));
     }
     if plan.store.backend == Backend::Exact && args.store.fp_rate.is_some() && !args.quiet {
-        eprintln!("acsm: warning: --fp-rate means nothing for exact, which does not err");
+        output::say("acsm: warning: --fp-rate means nothing for exact, which does not err");
     }
 
     let mut source = args.input.open()?;
@@ -221,7 +221,7 @@ fn stop_on_signals(stop: &Arc<AtomicBool>) -> anyhow::Result<()> {
 
 fn warn_of_interruption(stop: &AtomicBool) {
     if stop.load(Ordering::Relaxed) {
-        eprintln!("acsm: interrupted; the summary covers what was read");
+        output::say("acsm: interrupted; the summary covers what was read");
     }
 }
 
