@@ -65,9 +65,9 @@ fn all_found_and_none_on_clean_flows(run: &Run, truth: &Value, what: &str) {
 fn every_labelled_attack_is_found_and_clean_flows_are_left_alone() {
     let folder = Folder::new();
     for options in [
-        "--packets 30k --seed 1",
-        "--packets 20k --seed 2",
-        "--packets 60k --seed 3 --duration 20m",
+        "--packets 20k --seed 1",
+        "--packets 10k --seed 2",
+        "--packets 30k --seed 3 --duration 20m",
     ] {
         let (trace, truth) = folder.generate("x.pcap", &format!("--attacks all {options}"));
         for preset in ["paper", "operator"] {
@@ -81,7 +81,7 @@ fn every_labelled_attack_is_found_and_clean_flows_are_left_alone() {
 fn well_behaved_traffic_raises_nothing_grave() {
     let folder = Folder::new();
     for seed in 1..4 {
-        let options = format!("--packets 20k --well-behaved --seed {seed} --duration 1m");
+        let options = format!("--packets 10k --well-behaved --seed {seed} --duration 1m");
         let (trace, _) = folder.generate("x.pcap", &options);
         for store in ["paper --backend exact", "paper --backend kbf", "operator --backend exact"] {
             let run = replay_with_alerts(&format!("--preset {store}"), &[&trace]);
@@ -124,7 +124,7 @@ fn differences_are_accounted_for(trace: &Path, preset: &str, store: &str) -> (Ru
 #[test]
 fn what_filters_miss_or_make_up_is_counted_exactly() {
     let folder = Folder::new();
-    let (trace, truth) = folder.generate("x.pcap", "--packets 30k --attacks all --seed 4");
+    let (trace, truth) = folder.generate("x.pcap", "--packets 15k --attacks all --seed 4");
     for preset in ["paper", "operator"] {
         for backend in ["kbf", "sbf"] {
             let good = format!("--backend {backend} --fp-rate 0.001");

@@ -37,8 +37,8 @@ fn marks_of_the_paper_profile(scale: u64) {
 }
 
 #[test]
-fn a_twentieth_of_the_papers_trace() {
-    marks_of_the_paper_profile(20);
+fn a_fortieth_of_the_papers_trace() {
+    marks_of_the_paper_profile(40);
 }
 
 /// A minute or more without optimisation: `cargo test --release -- --ignored`.
