@@ -60,7 +60,7 @@ impl<C> Grid<C> {
         let golden = 0x9e37_79b9_7f4a_7c15_u64;
         let position = |i: usize| {
             let word = mix(digest.wrapping_add(golden.wrapping_mul(i as u64 / 2)));
-            let half = if i % 2 == 0 { word & 0xffff_ffff } else { word >> 32 };
+            let half = if i.is_multiple_of(2) { word & 0xffff_ffff } else { word >> 32 };
             i * cells_per_part + (half as f64 / 4294967296.0 * cells_per_part as f64) as usize
         };
         (0..hashes).map(position).collect()
