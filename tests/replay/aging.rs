@@ -170,6 +170,18 @@ fn touching_by_every_look_up_keeps_shared_cells_alive() {
 }
 
 #[test]
+fn a_table_that_grew_says_how_large_it_is() {
+    let folder = Folder::new();
+    let (path, truth) = folder.generate("x.pcap", "--packets 10k");
+    let summary = replay("--backend exact --expire none --flows 100", &[&path]);
+    let cells = count(&summary, "/store/cells");
+    assert!(cells >= count(&truth, "/flows"), "{cells} hold all flows");
+    assert_eq!(count(&summary, "/store/bits"), cells * count(&summary, "/store/cell_bits"));
+    assert!(summary["store"]["fill_ratio"].as_f64().unwrap() <= 1.0);
+    assert_eq!(count(&summary, "/store/evicted"), 0);
+}
+
+#[test]
 fn a_capped_table_evicts_and_says_so() {
     let folder = Folder::new();
     let (path, truth) = folder.generate("x.pcap", "--packets 10k");
