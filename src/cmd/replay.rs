@@ -176,6 +176,10 @@ fn describe(plan: &RunPlan, sizing: &Sizing) -> String {
 fn alert_target(args: &ReplayArgs) -> anyhow::Result<AlertTarget> {
     Ok(match &args.alerts {
         Some(path) if path == Path::new("-") => AlertTarget::Eve(LineOutput::stdout()),
+        Some(path) if args.input.reads(path) => {
+            let both = anyhow::anyhow!("{} would be read and overwritten", alerts_name(args));
+            return Err(Usage::new(both).into());
+        }
         Some(path) => {
             let file = File::create(path).with_context(|| alerts_name(args))?;
             AlertTarget::Eve(LineOutput::file(file))

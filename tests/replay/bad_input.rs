@@ -70,6 +70,18 @@ fn wrong_usage_exits_with_2_and_names_the_option() {
     }
 }
 
+/// A slip of the hand must not cost a capture.
+#[test]
+fn alerts_never_overwrite_what_is_read() {
+    let folder = Folder::new();
+    let bytes = std::fs::read(capture()).unwrap();
+    let mine = folder.write("mine.pcap", &bytes);
+    let options = format!("--alerts {}/./mine.pcap", folder.path("").display());
+    fails(&options, &[&mine], 2, "would be read and overwritten");
+    assert!(std::fs::read(&mine).unwrap() == bytes);
+    fails("- -", &[], 2, "only once");
+}
+
 #[test]
 fn captures_that_cannot_be_read_fail_with_1() {
     let folder = Folder::new();
