@@ -76,7 +76,7 @@ fn main() {
     let order: Vec<u32> = (0..PACKETS).map(|_| random.below(FLOWS.into()) as u32).collect();
 
     println!("{:28} {:>10} {:>10}  bits/flow", "ns per packet, 1 M flows", "one by one", "fetched");
-    let mut row = |name: &str, spec: StoreSpec| {
+    let row = |name: &str, spec: StoreSpec| {
         let measured = with_store(&spec, Measure { flows: &flows, order: &order });
         let [alone, fetched] = measured.and_then(|nanos| nanos).expect("memory for the store");
         let bits = spec.sizing().map_or(0.0, |sizing| sizing.bits_per_flow);
