@@ -1,12 +1,14 @@
 //! `acsm`: parse the arguments, run the command, print the error chain, exit.
 
+use std::io::Write as _;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     match acsm::cmd::run(std::env::args_os().collect()) {
         Ok(code) => code,
         Err(error) => {
-            eprintln!("acsm: {error:#}");
+            // not `eprintln!`, which panics where nobody can hear it
+            let _ = writeln!(std::io::stderr(), "acsm: {error:#}");
             ExitCode::from(if error.is::<acsm::cmd::Usage>() { 2 } else { 1 })
         }
     }

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use clap::ValueEnum;
 
+use super::output;
 use crate::trace::{
     AttackKind, Format, Link, Precision, Profile, Trace, TraceError, TraceSpec, Truth,
 };
@@ -122,7 +123,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let trace = match Trace::new(args.spec()) {
         Ok(trace) => trace,
         Err(error) if error.is_wrong_usage() => {
-            eprintln!("acsm: {error}");
+            output::say(format_args!("acsm: {error}"));
             return Ok(ExitCode::from(2));
         }
         Err(error) => return Err(error.into()),
@@ -176,10 +177,13 @@ fn report(truth: &Truth, place: &str, truth_path: Option<&Path>) {
         Some(path) => format!("; ground truth in {}", path.display()),
         None => String::new(),
     };
-    eprintln!("wrote {packets} packets, {flows} flows, {megabytes:.1} MB to {place}{beside}");
+    output::say(format_args!(
+        "wrote {packets} packets, {flows} flows, {megabytes:.1} MB to {place}{beside}"
+    ));
     if truth.tcp_packets < packets {
         let cut = packets - truth.tcp_packets;
-        eprintln!("note: --snaplen {} cuts the TCP flags off {cut} packets", truth.snaplen);
+        let snaplen = truth.snaplen;
+        output::say(format_args!("note: --snaplen {snaplen} cuts the TCP flags off {cut} packets"));
     }
 }
 

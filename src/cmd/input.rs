@@ -1,13 +1,13 @@
 //! The options that say what to read, shared by every command that reads captures.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::Args;
 
 use super::Usage;
 use crate::capture::parse::{ParseOptions, Parser};
-use crate::capture::{FileSource, Filter, TimeWindow};
+use crate::capture::{CaptureError, FileSource, Filter, TimeWindow};
 use crate::time::Timestamp;
 
 /// Which packets to look at.
@@ -46,8 +46,17 @@ impl InputArgs {
             return Err(Usage::new(empty).into());
         }
         let filter = self.filter.as_deref().map(Filter::new).transpose().map_err(Usage::new)?;
-        let source = FileSource::open(&self.files, window).context("cannot start reading")?;
+        let source = match FileSource::open(&self.files, window) {
+            Err(error @ CaptureError::StandardInputTwice) => return Err(Usage::new(error).into()),
+            result => result.context("cannot start reading")?,
+        };
         Ok(source.filtered(filter))
+    }
+
+    /// Whether one of the inputs is the file at `path`, by whatever name.
+    pub fn reads(&self, path: &Path) -> bool {
+        let Ok(real) = path.canonicalize() else { return false };
+        self.files.iter().any(|file| file.canonicalize().is_ok_and(|file| file == real))
     }
 
     /// The parser that these options ask for.

@@ -1,11 +1,18 @@
 //! Standard output and standard error: data here, talk there.
 
+use std::fmt::Display;
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
 use anyhow::Context as _;
 
 use crate::capture::Damage;
+
+/// Says something on standard error. Whoever closed that does not want to hear it: no reason to
+/// stop, as `eprintln!` does.
+pub fn say(what: impl Display) {
+    let _ = writeln!(io::stderr(), "{what}");
+}
 
 /// Runs `write` on a buffered standard output that drops colours where nobody sees them.
 ///
@@ -32,6 +39,6 @@ pub fn json_to_stdout(document: &impl serde::Serialize) -> anyhow::Result<ExitCo
 /// Tells on standard error which captures were damaged, and that the rest was read.
 pub fn warn_of_damage(damages: &[Damage]) {
     for damage in damages {
-        eprintln!("acsm: warning: {damage}; all packets before it are counted");
+        say(format_args!("acsm: warning: {damage}; all packets before it are counted"));
     }
 }

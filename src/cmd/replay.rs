@@ -107,16 +107,17 @@ pub fn run(args: &ReplayArgs) -> anyhow::Result<ExitCode> {
     let plan = plan(args)?;
     let sizing = plan.store.sizing().map_err(Usage::new)?;
     if args.verbose {
-        eprintln!("acsm: {}", describe(&plan, &sizing));
+        output::say(format_args!("acsm: {}", describe(&plan, &sizing)));
     }
     if plan.store.backend == Backend::Exact && args.store.fp_rate.is_some() && !args.quiet {
-        eprintln!("acsm: warning: --fp-rate means nothing for exact, which does not err");
+        output::say("acsm: warning: --fp-rate means nothing for exact, which does not err");
     }
 
     let mut source = args.input.open()?;
     let names = Names { rules: &plan.rules, backend: plan.store.backend.name() };
     let mut sink = AlertOutput::new(names, args.rules.min_severity, alert_target(args)?);
-    let stop = stop_on_signals()?;
+    let stop = source.progress().stop_flag();
+    stop_on_signals(&stop)?;
     let started = Instant::now();
     let progress = Progress::new(source.progress(), args.quiet || alerts_on_terminal(args));
     let tick = |packets| progress.tick(packets);
@@ -179,6 +180,10 @@ fn describe(plan: &RunPlan, sizing: &Sizing) -> String {
 fn alert_target(args: &ReplayArgs) -> anyhow::Result<AlertTarget> {
     Ok(match &args.alerts {
         Some(path) if path == Path::new("-") => AlertTarget::Eve(LineOutput::stdout()),
+        Some(path) if args.input.reads(path) => {
+            let both = anyhow::anyhow!("{} would be read and overwritten", alerts_name(args));
+            return Err(Usage::new(both).into());
+        }
         Some(path) => {
             let file = File::create(path).with_context(|| alerts_name(args))?;
             AlertTarget::Eve(LineOutput::file(file))
@@ -208,19 +213,23 @@ fn alerts_on_terminal(args: &ReplayArgs) -> bool {
 }
 
 /// Set by the first SIGINT or SIGTERM; the second one ends the process at once.
-fn stop_on_signals() -> anyhow::Result<Arc<AtomicBool>> {
-    let stop = Arc::new(AtomicBool::new(false));
+fn stop_on_signals(stop: &Arc<AtomicBool>) -> anyhow::Result<()> {
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        signal_hook::flag::register_conditional_shutdown(signal, 1, Arc::clone(&stop))
-            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&stop)))
+        signal_hook::flag::register_conditional_shutdown(signal, 1, Arc::clone(stop))
+            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(stop)))
             .context("cannot handle signals")?;
     }
-    Ok(stop)
+    // A file that may not grow further is an error of the write, which leaves whole lines; by
+    // default the signal would end the process in the middle of one.
+    #[cfg(unix)]
+    signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default())
+        .context("cannot handle signals")?;
+    Ok(())
 }
 
 fn warn_of_interruption(stop: &AtomicBool) {
     if stop.load(Ordering::Relaxed) {
-        eprintln!("acsm: interrupted; the summary covers what was read");
+        output::say("acsm: interrupted; the summary covers what was read");
     }
 }
 

@@ -48,7 +48,7 @@ pub fn run(args: RulesArgs) -> anyhow::Result<ExitCode> {
         Verb::Check { file } => {
             let rules = Rules::load(&file).context("the rules cannot be used")?;
             for warning in &rules.warnings {
-                eprintln!("warning: {warning}");
+                super::output::say(format_args!("warning: {warning}"));
             }
             summary(&rules)
         }

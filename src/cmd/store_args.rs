@@ -47,7 +47,7 @@ pub struct StoreArgs {
     pub expire: ExpireName,
 
     /// A flow silent for this long is forgotten (at the latest after twice as long)
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_duration_nanos)]
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_idle_timeout)]
     pub idle_timeout: u64,
 
     /// Age by packet time, or by a number of packets as in ACSM 2006
@@ -136,6 +136,15 @@ pub enum PhaseChoice {
     Time,
     /// So many packets.
     Operations(u64),
+}
+
+fn parse_idle_timeout(text: &str) -> Result<u64, String> {
+    match parse_duration_nanos(text) {
+        Ok(0) => {
+            Err(format!("`{text}` would forget every flow at once; write 60s, or --expire none"))
+        }
+        result => result.map_err(|error| error.to_string()),
+    }
 }
 
 fn parse_phase(text: &str) -> Result<PhaseChoice, String> {

@@ -1,6 +1,6 @@
 //! The aging clock: it turns packet times, or counts of packets, into epochs.
 
-use crate::store::Epoch;
+use crate::store::{Epoch, Stamp};
 use crate::time::Timestamp;
 
 /// What one epoch of the aging clock is.
@@ -14,13 +14,37 @@ pub enum Phase {
     Never,
 }
 
-/// Tells the epoch of each packet. Time is the largest packet time so far: packets out of order
+/// A moment of the aging clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tick {
+    /// The epoch.
+    pub epoch: Epoch,
+    /// Whether it is the second half of the epoch.
+    pub is_late: bool,
+}
+
+impl Tick {
+    /// What a touch leaves on a flow. A half-open one gets the stamp of the epoch before, but only
+    /// in the first half of an epoch: in the second it would die at the epoch's end, be it the next
+    /// moment, and a handshake across that moment would look like two strangers. So half-open
+    /// flows live 1/2 to 3/2 phases, others 1 to 2.
+    #[inline]
+    pub fn stamp(self, half_open: bool) -> Stamp {
+        match half_open && !self.is_late {
+            true => self.epoch.half_stamp(),
+            false => self.epoch.stamp(),
+        }
+    }
+}
+
+/// Tells the moment of each packet. Time is the largest packet time so far: packets out of order
 /// never turn it back.
 #[derive(Debug, Clone)]
 pub struct Clock {
     phase: Phase,
     now: Timestamp,
     operations: u64,
+    epoch_start: u64,
     /// Epochs count from the first packet's, so that they fit 32 bits.
     first: Option<u64>,
 }
@@ -28,22 +52,30 @@ pub struct Clock {
 impl Clock {
     /// A clock at the beginning of a trace.
     pub fn new(phase: Phase) -> Self {
-        Clock { phase, now: Timestamp::default(), operations: 0, first: None }
+        Clock { phase, now: Timestamp::default(), operations: 0, epoch_start: 0, first: None }
     }
 
-    /// The epoch of a packet captured at `time`.
+    /// When in the life of flows a packet captured at `time` comes.
     #[inline]
-    pub fn advance(&mut self, time: Timestamp) -> Epoch {
+    pub fn advance(&mut self, time: Timestamp) -> Tick {
         self.now = self.now.max(time);
         self.operations += 1;
-        let epoch = match self.phase {
-            Phase::Nanos(nanos) => self.now.as_nanos() / nanos.max(1),
-            Phase::Operations(count) => (self.operations - 1) / count.max(1),
-            Phase::Never => 0,
+        let (at, phase) = match self.phase {
+            Phase::Nanos(nanos) => (self.now.as_nanos(), nanos.max(1)),
+            Phase::Operations(count) => (self.operations - 1, count.max(1)),
+            Phase::Never => return Tick { epoch: Epoch(0), is_late: false },
         };
+        // Packets mostly fall into the epoch of the one before: a division saved.
+        if at.wrapping_sub(self.epoch_start) >= phase {
+            self.epoch_start = at - at % phase;
+        }
+        let epoch = self.epoch_start / phase;
         let first = *self.first.get_or_insert(epoch);
-        // More than 2^32 epochs only come of idle timeouts that no packet could ever meet.
-        Epoch(u32::try_from(epoch - first).unwrap_or(u32::MAX))
+        Tick {
+            // More than 2^32 epochs only come of idle timeouts that no packet could ever meet.
+            epoch: Epoch(u32::try_from(epoch - first).unwrap_or(u32::MAX)),
+            is_late: at - self.epoch_start >= phase / 2,
+        }
     }
 }
 
@@ -54,7 +86,7 @@ mod tests {
     #[test]
     fn epochs_are_whole_phases_of_the_largest_time() {
         let mut clock = Clock::new(Phase::Nanos(60_000_000_000));
-        let mut at = |secs| clock.advance(Timestamp::new(secs, 0)).0;
+        let mut at = |secs| clock.advance(Timestamp::new(secs, 0)).epoch.0;
         // 119 s lies in epoch 1, 120 s in epoch 2: boundaries are those of floor(t / P).
         assert_eq!([at(119), at(120), at(179), at(180)], [0, 1, 1, 2]);
         assert_eq!(at(10), 2, "time does not run backwards");
@@ -64,7 +96,8 @@ mod tests {
     #[test]
     fn operations_count_packets() {
         let mut clock = Clock::new(Phase::Operations(3));
-        let epochs: Vec<u32> = (0..7).map(|_| clock.advance(Timestamp::default()).0).collect();
+        let epochs: Vec<u32> =
+            (0..7).map(|_| clock.advance(Timestamp::default()).epoch.0).collect();
         assert_eq!(epochs, [0, 0, 0, 1, 1, 1, 2]);
     }
 
@@ -72,6 +105,18 @@ mod tests {
     fn no_phase_is_too_short() {
         let mut clock = Clock::new(Phase::Nanos(0));
         clock.advance(Timestamp::default());
-        assert_eq!(clock.advance(Timestamp::MAX).0, u32::MAX);
+        assert_eq!(clock.advance(Timestamp::MAX).epoch.0, u32::MAX);
+    }
+
+    #[test]
+    fn half_open_flows_live_at_least_half_a_phase() {
+        let mut clock = Clock::new(Phase::Nanos(60_000_000_000));
+        let mut tick = |secs| clock.advance(Timestamp::new(secs, 0));
+        for (secs, half) in [(120, true), (149, true), (150, false), (179, false), (180, true)] {
+            let tick = tick(secs);
+            let expected = if half { tick.epoch.half_stamp() } else { tick.epoch.stamp() };
+            assert_eq!(tick.stamp(true), expected, "{secs}");
+            assert_eq!(tick.stamp(false), tick.epoch.stamp());
+        }
     }
 }

@@ -21,7 +21,7 @@ pub struct Front {
     learning: Learning,
     watch: Option<Watch>,
     thresholds: Option<Thresholds>,
-    epoch: Epoch,
+    last: Epoch,
 }
 
 impl Front {
@@ -37,7 +37,7 @@ impl Front {
             learning: Learning::new(plan.startup_nanos, sees_both_directions),
             watch: plan.watch,
             thresholds: (!thresholds.is_empty()).then(sketches),
-            epoch: Epoch::default(),
+            last: Epoch::default(),
         }
     }
 
@@ -61,12 +61,13 @@ impl Front {
         }
         let (key, direction) = self.keyer.key(&packet);
         let id = self.keyer.id(&key);
-        self.epoch = self.clock.advance(packet.time);
+        let tick = self.clock.advance(packet.time);
+        self.last = tick.epoch;
         self.learning.observe(packet.time, id, direction);
         Event {
             packet,
             id,
-            epoch: self.epoch,
+            tick,
             index,
             direction,
             watched: self.watch.is_some_and(|watch| watch.sees(&packet)),
@@ -83,7 +84,7 @@ impl Front {
 
     /// The epoch of the last packet.
     pub fn epoch(&self) -> Epoch {
-        self.epoch
+        self.last
     }
 
     /// Whether the capture seems to show one direction of its flows only.

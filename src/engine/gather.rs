@@ -62,7 +62,7 @@ impl<'a, K: Sink> Gather<'a, K> {
     pub fn round(&mut self, findings: &mut Findings, firings: &[(u32, Firing)]) -> io::Result<()> {
         findings.sort();
         let mut steps = findings.steps.iter().peekable();
-        let mut shown = false;
+        let mut shown = !findings.steps.is_empty();
         for alert in in_order(&findings.alerts, firings, self.keyer) {
             while let Some((_, step)) = steps.next_if(|(index, _)| *index <= alert.index) {
                 self.sink.step(step)?;

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use super::worker::{Event, stamp, write};
+use super::worker::{Event, is_half_open, write};
 use crate::flow::FlowKey;
 use crate::machine::{Machine, RuleSet};
 use crate::spec::{Backend, StoreSpec};
@@ -141,13 +141,12 @@ impl Verifier {
         machine: &Machine,
     ) -> (Lookup, RuleSet) {
         let place = self.shadow.locate(flow);
-        let truth = self.shadow.lookup(&place, event.epoch);
+        let truth = self.shadow.lookup(&place, event.tick.epoch);
         let wrong = self.errors.count(answer, truth);
         *self.flows.entry(flow.key).or_default() |= wrong;
         let outcome = event.step(machine, truth);
-        let half_open = &self.half_open;
-        let stamp = |state| stamp(half_open, state, event.epoch);
-        write(&mut self.shadow, &place, truth, outcome.next, &stamp, event.epoch);
+        let stamp = |state| event.tick.stamp(is_half_open(&self.half_open, state));
+        write(&mut self.shadow, &place, truth, outcome.next, &stamp, event.tick.epoch);
         (truth, outcome.alerts)
     }
 

@@ -1,6 +1,7 @@
 //! A worker: for each packet look the flow up, step its machine, write the store, age it.
 
 use super::alert::WatchStep;
+use super::clock::Tick;
 use super::finding::{Finding, Findings};
 use super::tally::Tally;
 use super::verify::Verifier;
@@ -16,8 +17,8 @@ pub struct Event {
     pub packet: Packet,
     /// Its flow's digest.
     pub id: FlowId,
-    /// The epoch it falls into.
-    pub epoch: Epoch,
+    /// When in the life of flows it comes.
+    pub tick: Tick,
     /// Its place in its round: results are put back in this order.
     pub index: u32,
     /// Which way it goes along its flow.
@@ -127,22 +128,21 @@ impl<'a, S: Store> Worker<'a, S> {
     #[inline]
     fn advance(&mut self, event: &Event, place: &S::Place, findings: &mut Findings) {
         let shard = &mut self.shards[self.shard_at[event.id.shard()]];
-        let answer = shard.store.lookup(place, event.epoch);
+        let answer = shard.store.lookup(place, event.tick.epoch);
         let outcome = event.step(self.plan.machine, answer);
         self.tally.lookups.count(answer);
 
-        let half_open = &self.half_open;
-        let stamp = |state| stamp(half_open, state, event.epoch);
-        let now_in = write(&mut shard.store, place, answer, outcome.next, &stamp, event.epoch);
+        let stamp = |state| event.tick.stamp(is_half_open(&self.half_open, state));
+        let now_in = write(&mut shard.store, place, answer, outcome.next, &stamp, event.tick.epoch);
         if self.plan.touch_absent && answer == Lookup::Absent && now_in.is_none() {
-            shard.store.touch(place, answer, event.epoch.stamp());
+            shard.store.touch(place, answer, event.tick.epoch.stamp());
         }
 
         shard.events += 1;
         if shard.events == SWEEP_EVERY {
             shard.events = 0;
             let start = (self.plan.stopwatch)();
-            if shard.store.sweep(event.epoch, SWEEP_CELLS) > 0 {
+            if shard.store.sweep(event.tick.epoch, SWEEP_CELLS) > 0 {
                 self.tally.sweep_nanos.record((self.plan.stopwatch)().saturating_sub(start));
             }
         }
@@ -219,13 +219,10 @@ fn confidence(answer: Lookup, fill_ratio: f64, hashes: usize) -> f64 {
     }
 }
 
-/// The stamp that a flow in `state` leaves.
+/// Whether a flow is in the middle of its handshake, as far as is known.
 #[inline]
-pub(super) fn stamp(half_open: &[bool; State::LIMIT], state: Option<State>, now: Epoch) -> Stamp {
-    match state {
-        Some(state) if half_open[state.index()] => now.half_stamp(),
-        _ => now.stamp(),
-    }
+pub(super) fn is_half_open(half_open: &[bool; State::LIMIT], state: Option<State>) -> bool {
+    state.is_some_and(|state| half_open[state.index()])
 }
 
 /// Brings what follows into the store, and says which state the flow is in now if that is known.

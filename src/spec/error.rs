@@ -12,7 +12,7 @@ pub enum SpecError {
     #[error("--flows 0: a store needs room for at least one flow")]
     NoFlows,
     /// A rate that is no rate, or one that takes more hashes than a flow can have.
-    #[error("--fp-rate {0}: it must be above 2^-32 (about 2.4e-10) and below 1, such as 0.01")]
+    #[error("--fp-rate {0:?}: it must be above 2^-32 (about 2.4e-10) and below 1, such as 0.01")]
     FpRate(f64),
     /// A number of states that no cell can hold.
     #[error("{0} states: a machine has 1 to {limit}", limit = State::LIMIT)]

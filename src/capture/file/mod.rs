@@ -1,12 +1,13 @@
 //! Captures on disk and on standard input: pcap and pcapng, plain or compressed.
 //!
 //! ```text
-//! inputs → open: bytes → [decoder thread] → BlockBuffer → PcapReader | PcapngReader → FileSource
+//! inputs → open: bytes → [pipe thread] → [decoder thread] → BlockBuffer → PcapReader | PcapngReader → FileSource
 //! ```
 //!
 //! - `inputs` turns what the user named (files, directories, `-`) into a list to read in order.
 //! - `open` recognises each by content, never by name; `looks_like` says what a stranger is.
 //! - `compression` and `decoder_thread` undo gzip, zstd, xz and lz4 beside the reading thread.
+//! - `pipe_thread` waits for the bytes of pipes, so that the reading thread can give up waiting.
 //! - `block_buffer` reads large blocks and hands out windows into them. No memory map: a file that
 //!   shrinks under one kills the process.
 //! - `pcap`, `pcapng` (with `interface`) find the records.
@@ -25,6 +26,7 @@ mod looks_like;
 mod open;
 mod pcap;
 mod pcapng;
+mod pipe_thread;
 mod progress;
 mod record;
 mod source;

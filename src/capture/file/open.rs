@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use super::block_buffer::BlockBuffer;
 use super::compression::Compression;
@@ -11,6 +12,7 @@ use super::decoder_thread::DecoderThread;
 use super::looks_like::looks_like;
 use super::pcap::{self, PcapReader};
 use super::pcapng::{self, PcapngReader};
+use super::pipe_thread::PipeThread;
 use super::progress::{Counted, ReadProgress};
 use super::record::{Flaw, Record};
 use crate::capture::{CaptureError, LinkType};
@@ -38,17 +40,23 @@ impl Place {
         }
     }
 
-    fn open(&self) -> Result<Box<dyn Read + Send>, CaptureError> {
-        match self {
+    /// Opens it; what is no regular file may keep its reader waiting until `stop` is set.
+    fn open(&self, stop: Arc<AtomicBool>) -> Result<Box<dyn Read + Send>, CaptureError> {
+        let pipe: Box<dyn Read + Send> = match self {
             Place::StandardInput if io::stdin().is_terminal() => {
-                Err(self.not_a_capture("a terminal".to_owned()))
+                return Err(self.not_a_capture("a terminal".to_owned()));
             }
-            Place::StandardInput => Ok(Box::new(io::stdin())),
-            Place::File(path) => match File::open(path) {
-                Ok(file) => Ok(Box::new(file)),
-                Err(error) => Err(self.unreadable(error)),
-            },
-        }
+            Place::StandardInput => Box::new(io::stdin()),
+            Place::File(path) => {
+                let file = File::open(path).map_err(|error| self.unreadable(error))?;
+                if file.metadata().is_ok_and(|metadata| metadata.is_file()) {
+                    return Ok(Box::new(file));
+                }
+                Box::new(file)
+            }
+        };
+        let thread = PipeThread::spawn(pipe, stop).map_err(|error| self.unreadable(error))?;
+        Ok(Box::new(thread))
     }
 
     pub fn unreadable(&self, source: io::Error) -> CaptureError {
@@ -92,7 +100,7 @@ impl CaptureReader {
         purpose: Purpose,
         progress: Arc<ReadProgress>,
     ) -> Result<CaptureReader, CaptureError> {
-        let input = Counted::new(place.open()?, progress);
+        let input = Counted::new(place.open(progress.stop_flag())?, progress);
         let stored = BlockBuffer::new(Box::new(input), purpose.block_bytes());
         let mut stored = match recognise(stored) {
             Ok(reader) => return Ok(reader),

@@ -1,19 +1,20 @@
-//! How far reading has come, for a progress bar to poll.
+//! What a reader shares with those who watch it: how far it has come, and whether to go on.
 
 use std::io::{self, Read};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Bytes read so far of all inputs, as they lie on disk (compressed ones as such).
 #[derive(Debug, Default)]
 pub struct ReadProgress {
     read_bytes: AtomicU64,
     total_bytes: Option<u64>,
+    stop: Arc<AtomicBool>,
 }
 
 impl ReadProgress {
     pub(crate) fn new(total_bytes: Option<u64>) -> Self {
-        ReadProgress { read_bytes: AtomicU64::new(0), total_bytes }
+        ReadProgress { total_bytes, ..ReadProgress::default() }
     }
 
     /// Bytes read so far.
@@ -24,6 +25,15 @@ impl ReadProgress {
     /// Bytes of all inputs together; unknown if a pipe is among them.
     pub fn total_bytes(&self) -> Option<u64> {
         self.total_bytes
+    }
+
+    /// Whoever sets this wants no more: a pipe that is being waited for ends at once.
+    pub fn stop_flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.stop)
+    }
+
+    pub(super) fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
     }
 }
 

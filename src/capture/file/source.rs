@@ -104,6 +104,9 @@ impl FileSource {
     fn next_input(&mut self) -> Result<bool, CaptureError> {
         if let Some(ended) = self.current.take() {
             self.link_types.extend(ended.link_types());
+            if self.progress.is_stopped() {
+                return Ok(false); // cut short by its reader: no damage
+            }
             self.damages.extend(ended.flaw().map(|flaw| Damage {
                 path: self.current_place.name().to_owned(),
                 offset: flaw.offset,

@@ -5,4 +5,4 @@ pub mod page;
 mod summary;
 
 pub use errors::ErrorReport;
-pub use summary::{Context, Summary};
+pub use summary::{Context, StoreReport, Summary};

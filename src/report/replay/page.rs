@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde_json::{Map, Value};
 
-use super::{ErrorReport, Summary};
+use super::{ErrorReport, StoreReport, Summary};
 use crate::engine::Outcome;
 use crate::report::text::{FAINT, HEADING, bytes, duration, grouped, percent};
 
@@ -74,6 +74,7 @@ fn store(out: &mut impl Write, summary: &Summary, outcome: &Outcome) -> io::Resu
         grouped(lookups.dont_know),
         percent(lookups.dont_know, asked)
     )?;
+    limits_met(out, store)?;
     let (batch, sweep) = (&outcome.tally.batch_nanos, &outcome.tally.sweep_nanos);
     writeln!(
         out,
@@ -83,6 +84,19 @@ fn store(out: &mut impl Write, summary: &Summary, outcome: &Outcome) -> io::Resu
         duration(sweep.quantile(0.5)),
         duration(sweep.quantile(0.99))
     )
+}
+
+/// What the store could not hold as asked: said only if it happened.
+fn limits_met(out: &mut impl Write, store: &StoreReport) -> io::Result<()> {
+    if store.evicted > 0 {
+        let evicted = grouped(store.evicted);
+        writeln!(out, "  full         {evicted} flows evicted, the longest idle first")?;
+    }
+    if store.saturations > 0 {
+        let stuck = grouped(store.saturations);
+        writeln!(out, "  full         {stuck} counters stuck at their maximum")?;
+    }
+    Ok(())
 }
 
 fn alerts(out: &mut impl Write, summary: &Summary) -> io::Result<()> {

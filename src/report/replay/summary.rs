@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::ErrorReport;
 use crate::engine::{Lookups, Outcome, RunPlan};
 use crate::report::trace::TraceReport;
-use crate::spec::{Expire, LayoutKind, Sizing};
+use crate::spec::{Backend, Expire, LayoutKind, Sizing};
 
 /// The one document that `acsm replay --json` prints.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -122,12 +122,17 @@ impl Summary {
 
 fn store_report(outcome: &Outcome, context: &Context<'_>) -> StoreReport {
     let (spec, sizing, stats) = (&context.plan.store, &context.sizing, &outcome.stats);
+    // An exact table that is not capped may have grown beyond what it was made for.
+    let (cells, bits) = match spec.backend {
+        Backend::Exact => (stats.cells, stats.cells.saturating_mul(sizing.cell_bits.into())),
+        _ => (sizing.cells, sizing.bits),
+    };
     StoreReport {
         backend: spec.backend.name(),
-        cells: sizing.cells,
+        cells,
         hashes: sizing.hashes,
-        bits: sizing.bits,
-        bits_per_flow: sizing.bits_per_flow,
+        bits,
+        bits_per_flow: bits as f64 / spec.flows as f64,
         layout: match spec.layout {
             LayoutKind::Spread => "spread",
         },

@@ -272,7 +272,7 @@ impl Store for Exact {
 
     fn stats(&self) -> StoreStats {
         StoreStats {
-            cells: self.capacity.max(self.entries.len()) as u64,
+            cells: self.capacity.max(self.entries.capacity()) as u64,
             occupied: self.generations.occupied(),
             live: self.generations.alive() as f64,
             live_estimated: false,

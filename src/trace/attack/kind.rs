@@ -97,15 +97,15 @@ impl AttackKind {
     pub const fn rule(self) -> &'static str {
         match self {
             AttackKind::SynFlood | AttackKind::SynFloodOneSource => "syn_flood",
-            AttackKind::SynScan | AttackKind::PortScan => "port_scan",
+            // An ACK out of nowhere is worth little alone; many ports of one host are a scan.
+            AttackKind::SynScan | AttackKind::PortScan | AttackKind::AckScan => "port_scan",
             AttackKind::FinScan => "tcp_fin_scan",
             AttackKind::NullScan => "tcp_null_scan",
             AttackKind::XmasScan => "tcp_xmas_scan",
-            AttackKind::AckScan => "tcp_ack_scan",
             AttackKind::HostSweep => "host_sweep",
             AttackKind::RstStorm => "rst_storm",
             AttackKind::FinStorm => "fin_storm",
-            AttackKind::SynAckReflection => "unsolicited_synack",
+            AttackKind::SynAckReflection => "synack_flood",
         }
     }
 

@@ -1,0 +1,16 @@
+//! `acsm replay` as its users meet it: the built program, on generated, hand-made and real traces.
+
+mod aging;
+mod attacks;
+mod bad_input;
+mod contract;
+mod corpus;
+mod endings;
+mod eve;
+mod hygiene;
+mod paper;
+mod program;
+mod same_bytes;
+mod schema;
+mod selection;
+mod wire;
