@@ -14,7 +14,7 @@
 //! | | [`state`] | `State`, `Lookup`: known, absent, don't know |
 //! | | [`spec`] | `StoreSpec`: which store, and what it takes |
 //! | | [`hash`], [`random`] | keyed digests; seeded randomness |
-//! | | `prefetch` | telling the processor what will be needed soon |
+//! | | [`prefetch`] | telling the processor what will be needed soon |
 //! | | [`units`] | numbers as people write them |
 //! | B pure core | [`machine`] | what a packet means for its flow; rules |
 //! | | [`store`] | `Store`: exact, dbf, sbf, kbf; aging |
@@ -79,7 +79,7 @@ pub mod flow;
 pub mod hash;
 pub mod machine;
 pub mod model;
-mod prefetch;
+pub mod prefetch;
 pub mod random;
 pub mod report;
 pub mod spec;

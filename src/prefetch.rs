@@ -3,7 +3,7 @@
 
 /// Begins to load the cache line of `element` and does not wait for it.
 #[inline(always)]
-pub(crate) fn prefetch<T>(element: Option<&T>) {
+pub fn prefetch<T>(element: Option<&T>) {
     #[cfg(target_arch = "x86_64")]
     if let Some(element) = element {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};

@@ -104,8 +104,8 @@ mod tests {
             [
                 "acsm",
                 "replay",
-                "--idle-timeout=30s",
                 "--flows=5",
+                "--idle-timeout=30s",
                 "--verify",
                 "--config",
                 "FILE",

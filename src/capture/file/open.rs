@@ -82,7 +82,8 @@ impl Purpose {
     fn block_bytes(self) -> usize {
         match self {
             Purpose::Sniff => 64 << 10,
-            Purpose::Read => 1 << 20,
+            // Stays in a second-level cache between the kernel's copy and our look at it.
+            Purpose::Read => 256 << 10,
         }
     }
 }
@@ -122,7 +123,7 @@ impl CaptureReader {
     }
 
     /// The next record, or `None` at the end or at a flaw.
-    #[inline]
+    #[inline(always)]
     pub fn advance(&mut self) -> Option<Record> {
         match self {
             CaptureReader::Pcap(reader) => reader.advance(),

@@ -70,7 +70,7 @@ impl PcapReader {
     }
 
     /// The next record, or `None` at the end or at a flaw.
-    #[inline]
+    #[inline(always)]
     pub fn advance(&mut self) -> Option<Record> {
         let link_type = self.link_type?;
         let header_bytes = self.layout.record_header_bytes;

@@ -87,7 +87,7 @@ impl PcapngReader {
     }
 
     /// The next packet, or `None` at the end or at a flaw.
-    #[inline]
+    #[inline(never)]
     pub fn advance(&mut self) -> Option<Record> {
         while self.flaw.is_none() {
             if !self.buffer.has(MIN_BLOCK_BYTES as usize) {

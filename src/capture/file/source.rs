@@ -121,7 +121,7 @@ impl FileSource {
 }
 
 impl Source for FileSource {
-    #[inline]
+    #[inline(always)]
     fn next_frame(&mut self) -> Result<Option<Frame<'_>>, CaptureError> {
         let record = loop {
             match self.current.as_mut().and_then(CaptureReader::advance) {

@@ -15,7 +15,7 @@ use crate::flow::{Packet, TcpFlags};
 const IS_FRAGMENT: u16 = 0x3fff;
 
 /// The packet, if the frame has one of the common shapes.
-#[inline]
+#[inline(always)] // into the reading loop, so that the packet is made where it is wanted
 pub(super) fn parse(frame: &Frame<'_>) -> Option<Packet> {
     match frame.link_type {
         LinkType::ETHERNET => {
@@ -44,7 +44,7 @@ pub(super) fn parse(frame: &Frame<'_>) -> Option<Packet> {
     }
 }
 
-#[inline]
+#[inline(always)]
 fn ipv4(frame: &Frame<'_>, bytes: &[u8], vlan_id: u16) -> Option<Packet> {
     let header = bytes.first_chunk::<20>()?;
     let header_bytes = 4 * usize::from(header[0] & 0x0f);
@@ -76,7 +76,7 @@ fn ipv6(frame: &Frame<'_>, bytes: &[u8], vlan_id: u16) -> Option<Packet> {
 }
 
 /// The packet of a TCP segment whose length is known and reaches beyond the flags.
-#[inline]
+#[inline(always)]
 fn segment(
     frame: &Frame<'_>,
     bytes: &[u8],

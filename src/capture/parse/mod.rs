@@ -100,7 +100,7 @@ impl Parser {
     }
 
     /// The TCP packet in `frame`, or why there is none to count.
-    #[inline]
+    #[inline(always)]
     pub fn parse(&self, frame: &Frame<'_>) -> Result<Packet, Skip> {
         match fast::parse(frame) {
             Some(packet) => Ok(packet),
@@ -110,6 +110,7 @@ impl Parser {
 
     /// The same answer as [`Parser::parse`], without the fast path: the reference that tests hold
     /// the fast path to.
+    #[inline(never)]
     pub fn walk(&self, frame: &Frame<'_>) -> Result<Packet, Skip> {
         let mut vlan_tags = VlanTags::default();
         let mut layer = link::first_layer(frame.link_type, Rest::of_frame(frame))?;
