@@ -3,26 +3,46 @@
 use std::io::{self, BufRead, Read};
 use std::ops::Range;
 
-/// Unread bytes of a stream, refilled by moving the unread tail to the front.
+use super::read_ahead::{Block, HEADROOM_BYTES, ReadAhead};
+
+/// Where the bytes come from.
+enum Input {
+    /// Read here, when they are needed.
+    Direct(Box<dyn Read + Send>),
+    /// Read on a thread of their own.
+    Ahead(ReadAhead),
+}
+
+/// Unread bytes of a stream. A refill keeps the unread tail before what is new.
 ///
 /// It grows only as far as a caller asks with [`has`](Self::has): the caller bounds what a file
 /// may claim. Nothing is sought, so pipes serve as well as files.
 pub(super) struct BlockBuffer {
-    input: Box<dyn Read + Send>,
+    input: Input,
     bytes: Vec<u8>,
     start: usize,
     end: usize,
-    /// The offset in the stream of the first byte of `bytes`.
+    /// The offset in the stream of the first byte of `bytes`; wraps, where that is room only.
     base_offset: u64,
     input_ended: bool,
     failure: Option<io::Error>,
 }
 
 impl BlockBuffer {
-    pub fn new(input: Box<dyn Read + Send>, block_bytes: usize) -> Self {
+    /// Reads `input` here, in blocks of this size.
+    pub fn direct(input: Box<dyn Read + Send>, block_bytes: usize) -> Self {
+        BlockBuffer::new(Input::Direct(input), vec![0; block_bytes])
+    }
+
+    /// Takes the blocks of `input`.
+    pub fn ahead(input: ReadAhead) -> Self {
+        BlockBuffer::new(Input::Ahead(input), Vec::new())
+    }
+
+    fn new(input: Input, bytes: Vec<u8>) -> Self {
         BlockBuffer {
             input,
-            bytes: vec![0; block_bytes],
+            bytes,
             start: 0,
             end: 0,
             base_offset: 0,
@@ -81,12 +101,12 @@ impl BlockBuffer {
 
     /// The offset in the stream of the first unread byte.
     pub fn offset(&self) -> u64 {
-        self.base_offset + self.start as u64
+        self.base_offset.wrapping_add(self.start as u64)
     }
 
     /// The offset in the stream up to which bytes could be read.
     pub fn end_offset(&self) -> u64 {
-        self.base_offset + self.end as u64
+        self.base_offset.wrapping_add(self.end as u64)
     }
 
     /// Why the stream ended, if not because it was over.
@@ -102,26 +122,73 @@ impl BlockBuffer {
     #[cold]
     #[inline(never)]
     fn fill(&mut self, needed: usize) -> bool {
-        self.bytes.copy_within(self.start..self.end, 0);
-        self.base_offset += self.start as u64;
-        self.end -= self.start;
-        self.start = 0;
+        while self.end - self.start < needed && !self.input_ended {
+            let more = match &mut self.input {
+                Input::Direct(_) => self.read_more(needed),
+                Input::Ahead(ahead) => match ahead.next_block() {
+                    Ok(Some(block)) => self.take(block),
+                    Ok(None) => Ok(false),
+                    Err(error) => Err(error),
+                },
+            };
+            self.input_ended = !matches!(more, Ok(true));
+            self.failure = more.err();
+        }
+        self.end - self.start >= needed
+    }
+
+    /// Moves the unread tail to the front and reads behind it; false at the end.
+    fn read_more(&mut self, needed: usize) -> io::Result<bool> {
+        self.move_to_front();
         if self.bytes.len() < needed {
             self.bytes.resize(needed, 0);
         }
-        while self.end < needed && !self.input_ended {
-            let room = self.bytes.get_mut(self.end..).unwrap_or_default();
-            match self.input.read(room) {
-                Ok(0) => self.input_ended = true,
-                Ok(read) => self.end = (self.end + read).min(self.bytes.len()),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => {
-                    self.input_ended = true;
-                    self.failure = Some(error);
-                }
+        let Input::Direct(input) = &mut self.input else { return Ok(false) };
+        let room = self.bytes.get_mut(self.end..).unwrap_or_default();
+        match input.read(room) {
+            Ok(read) => {
+                self.end = (self.end + read).min(self.bytes.len());
+                Ok(read > 0)
             }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(true),
+            Err(error) => Err(error),
         }
-        self.end >= needed
+    }
+
+    /// Goes on in `block`, whose room takes the unread tail. A tail that does not fit is part of a
+    /// record as large: then the block's bytes move here instead.
+    fn take(&mut self, mut block: Block) -> io::Result<bool> {
+        let Input::Ahead(ahead) = &self.input else { return Ok(false) };
+        let unread = self.bytes.get(self.start..self.end).unwrap_or_default();
+        let start = HEADROOM_BYTES.checked_sub(unread.len());
+        let room = start.and_then(|start| block.bytes.get_mut(start..HEADROOM_BYTES));
+        if let (Some(start), Some(room)) = (start, room) {
+            room.copy_from_slice(unread);
+            let offset = self.base_offset.wrapping_add(self.start as u64);
+            self.base_offset = offset.wrapping_sub(start as u64);
+            (self.start, self.end) = (start, block.end);
+            let used = std::mem::replace(&mut self.bytes, block.bytes);
+            if !used.is_empty() {
+                ahead.recycle(used);
+            }
+            return Ok(true);
+        }
+        self.move_to_front();
+        self.bytes.truncate(self.end);
+        let new = block.bytes.get(HEADROOM_BYTES..block.end).unwrap_or_default();
+        self.bytes.extend_from_slice(new);
+        self.end = self.bytes.len();
+        if let Input::Ahead(ahead) = &self.input {
+            ahead.recycle(block.bytes);
+        }
+        Ok(true)
+    }
+
+    fn move_to_front(&mut self) {
+        self.bytes.copy_within(self.start..self.end, 0);
+        self.base_offset = self.base_offset.wrapping_add(self.start as u64);
+        self.end -= self.start;
+        self.start = 0;
     }
 }
 
@@ -171,7 +238,7 @@ mod tests {
 
     #[test]
     fn windows_are_whole_across_refills_and_growth() {
-        let mut buffer = BlockBuffer::new(Box::new(Dripping(0)), 3);
+        let mut buffer = BlockBuffer::direct(Box::new(Dripping(0)), 3);
         assert!(buffer.has(2));
         let window = buffer.hand_out(0, 2, 2);
         assert_eq!(buffer.window(window), [0, 1]);

@@ -1,15 +1,15 @@
 //! Captures on disk and on standard input: pcap and pcapng, plain or compressed.
 //!
 //! ```text
-//! inputs → open: bytes → [pipe thread] → [decoder thread] → BlockBuffer → PcapReader | PcapngReader → FileSource
+//! inputs → open: bytes → thread → [decoder → thread] → BlockBuffer → PcapReader | PcapngReader → FileSource
 //! ```
 //!
 //! - `inputs` turns what the user named (files, directories, `-`) into a list to read in order.
 //! - `open` recognises each by content, never by name; `looks_like` says what a stranger is.
-//! - `compression` and `decoder_thread` undo gzip, zstd, xz and lz4 beside the reading thread.
-//! - `pipe_thread` waits for the bytes of pipes, so that the reading thread can give up waiting.
-//! - `block_buffer` reads large blocks and hands out windows into them. No memory map: a file that
-//!   shrinks under one kills the process.
+//! - `read_ahead` reads large blocks on a thread of its own: files, pipes, and what `compression`
+//!   and `decoder` undo (gzip, zstd, xz, lz4). No memory map: a file that shrinks under one kills
+//!   the process.
+//! - `block_buffer` hands out windows into the blocks.
 //! - `pcap`, `pcapng` (with `interface`) find the records.
 //! - `source` chains all inputs into one [`FileSource`].
 //!
@@ -19,15 +19,15 @@
 mod block_buffer;
 mod byte_order;
 mod compression;
-mod decoder_thread;
+mod decoder;
 mod inputs;
 mod interface;
 mod looks_like;
 mod open;
 mod pcap;
 mod pcapng;
-mod pipe_thread;
 mod progress;
+mod read_ahead;
 mod record;
 mod source;
 mod time_window;

@@ -8,12 +8,12 @@ use std::sync::atomic::AtomicBool;
 
 use super::block_buffer::BlockBuffer;
 use super::compression::Compression;
-use super::decoder_thread::DecoderThread;
+use super::decoder::Decoder;
 use super::looks_like::looks_like;
 use super::pcap::{self, PcapReader};
 use super::pcapng::{self, PcapngReader};
-use super::pipe_thread::PipeThread;
 use super::progress::{Counted, ReadProgress};
+use super::read_ahead::ReadAhead;
 use super::record::{Flaw, Record};
 use crate::capture::{CaptureError, LinkType};
 
@@ -23,6 +23,9 @@ const RECOGNISED_BYTES: usize = 12;
 
 /// What a stranger is judged by.
 const LOOKED_AT_BYTES: usize = 512;
+
+/// Read at a time to know a file by its first packet.
+const SNIFFED_BYTES: usize = 64 << 10;
 
 /// Where bytes come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,23 +43,17 @@ impl Place {
         }
     }
 
-    /// Opens it; what is no regular file may keep its reader waiting until `stop` is set.
-    fn open(&self, stop: Arc<AtomicBool>) -> Result<Box<dyn Read + Send>, CaptureError> {
-        let pipe: Box<dyn Read + Send> = match self {
+    fn open(&self) -> Result<Box<dyn Read + Send>, CaptureError> {
+        match self {
             Place::StandardInput if io::stdin().is_terminal() => {
-                return Err(self.not_a_capture("a terminal".to_owned()));
+                Err(self.not_a_capture("a terminal".to_owned()))
             }
-            Place::StandardInput => Box::new(io::stdin()),
-            Place::File(path) => {
-                let file = File::open(path).map_err(|error| self.unreadable(error))?;
-                if file.metadata().is_ok_and(|metadata| metadata.is_file()) {
-                    return Ok(Box::new(file));
-                }
-                Box::new(file)
-            }
-        };
-        let thread = PipeThread::spawn(pipe, stop).map_err(|error| self.unreadable(error))?;
-        Ok(Box::new(thread))
+            Place::StandardInput => Ok(Box::new(io::stdin())),
+            Place::File(path) => match File::open(path) {
+                Ok(file) => Ok(Box::new(file)),
+                Err(error) => Err(self.unreadable(error)),
+            },
+        }
     }
 
     pub fn unreadable(&self, source: io::Error) -> CaptureError {
@@ -78,12 +75,12 @@ pub(super) enum Purpose {
 }
 
 impl Purpose {
-    /// Blocks of 1 MiB stay in a core's cache between the kernel's copy and our reading.
-    fn block_bytes(self) -> usize {
+    /// A buffer of what `input` gives. What is read for good is read ahead; waiting for it ends
+    /// when `stop` is set.
+    fn buffer(self, input: Box<dyn Read + Send>, stop: Arc<AtomicBool>) -> io::Result<BlockBuffer> {
         match self {
-            Purpose::Sniff => 64 << 10,
-            // Stays in a second-level cache between the kernel's copy and our look at it.
-            Purpose::Read => 256 << 10,
+            Purpose::Sniff => Ok(BlockBuffer::direct(input, SNIFFED_BYTES)),
+            Purpose::Read => ReadAhead::spawn(input, stop).map(BlockBuffer::ahead),
         }
     }
 }
@@ -101,8 +98,11 @@ impl CaptureReader {
         purpose: Purpose,
         progress: Arc<ReadProgress>,
     ) -> Result<CaptureReader, CaptureError> {
-        let input = Counted::new(place.open(progress.stop_flag())?, progress);
-        let stored = BlockBuffer::new(Box::new(input), purpose.block_bytes());
+        let stop = progress.stop_flag();
+        let input = Counted::new(place.open()?, progress);
+        let stored = purpose
+            .buffer(Box::new(input), Arc::clone(&stop))
+            .map_err(|error| place.unreadable(error))?;
         let mut stored = match recognise(stored) {
             Ok(reader) => return Ok(reader),
             Err(buffer) => buffer,
@@ -116,9 +116,9 @@ impl CaptureReader {
                 None => place.not_a_capture(looks_like),
             });
         };
-        let decoder = DecoderThread::spawn(compression, stored, purpose.block_bytes())
-            .map_err(|error| place.unreadable(error))?;
-        let decoded = BlockBuffer::new(Box::new(decoder), purpose.block_bytes());
+        let decoder = Decoder::new(compression, stored);
+        let decoded =
+            purpose.buffer(Box::new(decoder), stop).map_err(|error| place.unreadable(error))?;
         recognise(decoded).map_err(|buffer| no_capture_inside(place, compression, buffer))
     }
 
