@@ -44,3 +44,8 @@ pub fn fill_deviation(cells: f64, load: f64) -> f64 {
 pub fn load_at(rho: f64) -> f64 {
     rho * LN_2
 }
+
+/// ln 2 · m/n: the number of hashes that errs least, not rounded. Bloom-g paper (2).
+pub fn optimal_hashes(cells_per_flow: f64) -> f64 {
+    LN_2 * cells_per_flow
+}

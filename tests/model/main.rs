@@ -1,0 +1,7 @@
+//! The closed forms of `model/` against evidence of another kind: exact fractions where cases are
+//! few enough to list, simulations with fixed seeds, and the values that the papers print.
+
+mod bloom_g;
+mod evidence;
+mod recycling;
+mod special;
