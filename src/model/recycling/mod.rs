@@ -15,6 +15,8 @@
 //! | (24)–(26) | two phases, f_σ² | [`Cycle::two_phase_rate`] |
 //! | §II-E | count-first, count-each, count-instance | [`counting`] |
 //! | — | large M: everything in s = σ/M alone | [`limit`] |
+//! | — | the largest σ and the best k for an average rate | [`best_recycle`] |
+//! | — | the same for stores of states | [`stores`] |
 //!
 //! Where the print is wrong or ambiguous, the functions say so, and `docs/models.md` gives the
 //! numbers.
@@ -26,6 +28,7 @@ pub mod limit;
 pub mod messages;
 pub mod n_bounded;
 mod plan;
+pub mod stores;
 
 pub use chain::{Filter, Hashing, Retain};
 pub use cycle::{Cycle, Frozen, one_hash};
