@@ -22,7 +22,11 @@ const SIZES: usize = State::LIMIT + 1;
 pub struct Masks {
     /// `sizes[c][s]`: the chance that c random codes leave s candidates.
     sizes: [[f64; SIZES]; COUNT_MAX + 1],
+    /// What [`hypergeometric`] gives for strangers and for flows: `[own][size][candidates][left]`.
+    left: Vec<Table>,
 }
+
+type Table = [[[f64; SIZES]; SIZES]; SIZES];
 
 impl Default for Masks {
     fn default() -> Masks {
@@ -55,7 +59,7 @@ impl Masks {
                 odds = add_code(&odds, sizes);
             }
         }
-        Masks { sizes }
+        Masks { sizes, left: vec![left_by_size(Own::Absent), left_by_size(Own::There)] }
     }
 
     /// How many codes are candidates on a cell with so many flows, on average.
@@ -91,17 +95,14 @@ impl Masks {
 
     /// One cell: j candidates of `codes` meet a random set of the mask's size.
     fn pass(&self, counts: &CellCounts, odds: [f64; SIZES], own: Own) -> [f64; SIZES] {
-        let taken = own as usize;
-        let codes = State::LIMIT - taken;
         let mut next = [0.0; SIZES];
-        for (size, chance) in self.sizes_on(counts, taken).into_iter().enumerate() {
+        let tables = self.left.get(own as usize).into_iter().flatten();
+        for (chance, table) in self.sizes_on(counts, own as usize).into_iter().zip(tables) {
             if chance == 0.0 {
                 continue;
             }
-            for (candidates, odds) in odds.iter().enumerate().filter(|(_, odds)| **odds > 0.0) {
-                for (left, next) in next.iter_mut().enumerate().take(candidates + 1) {
-                    *next += odds * chance * hypergeometric(left, candidates, size, codes);
-                }
+            for (odds, left) in odds.iter().zip(table).filter(|(odds, _)| **odds > 0.0) {
+                next.iter_mut().zip(left).for_each(|(next, left)| *next += odds * chance * left);
             }
         }
         next
@@ -139,9 +140,21 @@ fn add_code(odds: &[f64], sizes: &mut [f64; SIZES]) -> Vec<f64> {
     (0..MODULUS).map(with_one_more).collect()
 }
 
+fn left_by_size(own: Own) -> Table {
+    let mut table = [[[0.0; SIZES]; SIZES]; SIZES];
+    for (size, table) in table.iter_mut().enumerate() {
+        for (candidates, table) in table.iter_mut().enumerate() {
+            for (left, chance) in table.iter_mut().enumerate().take(candidates + 1) {
+                *chance = hypergeometric(left, candidates, size, State::LIMIT - own as usize);
+            }
+        }
+    }
+    table
+}
+
 /// The chance that `left` of `marked` items are in a random set of `size` out of `all`.
 fn hypergeometric(left: usize, marked: usize, size: usize, all: usize) -> f64 {
-    if left > size || marked - left > all.saturating_sub(size) || marked > all {
+    if left > size || size > all || marked > all || marked - left > all - size {
         return 0.0;
     }
     let choose =

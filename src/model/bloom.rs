@@ -34,7 +34,7 @@ pub fn cell_has_at_least(count: u32, load: f64) -> f64 {
     let (mut sum, mut flows) = (0.0, f64::from(count));
     loop {
         let next = sum + chance(flows);
-        if next == sum {
+        if next <= sum || next.is_nan() {
             return sum;
         }
         (sum, flows) = (next, flows + 1.0);

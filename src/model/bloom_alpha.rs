@@ -10,6 +10,9 @@
 use super::special::{binomial, poisson_mean, reach};
 use super::word::AllSet;
 
+/// Words with more elements are full.
+const LOAD_MAX: f64 = 10_000.0;
+
 /// A Bloom-α filter.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BloomAlpha {
@@ -53,6 +56,10 @@ impl BloomAlpha {
     /// assert!(query.accesses < 1.1 && query.split_words < 0.5);
     /// ```
     pub fn query(&self, elements: f64) -> Query {
+        let load = elements / self.words();
+        if load.is_nan() || load > LOAD_MAX {
+            return Query { false_positive_rate: 1.0, accesses: 2.0, split_words: 1.0 };
+        }
         let second = self.hashes / 2;
         let first = self.hashes - second;
         let loads = self.loads(elements);

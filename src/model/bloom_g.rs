@@ -11,6 +11,9 @@ use super::word::AllSet;
 /// Word sizes of interest: common processors, ECC memory, wide memory, a cache line.
 pub const WORD_BITS: [u32; 5] = [32, 64, 72, 256, 512];
 
+/// Words that are encoded more often are full.
+const ENCODED_MAX: f64 = 10_000.0;
+
 /// A Bloom-g filter.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BloomG {
@@ -68,7 +71,11 @@ impl BloomG {
     pub fn false_positive_rate_exact(&self, elements: f64) -> f64 {
         let words = self.words.max(1);
         let (fewer, long_words) = (self.hashes / words, self.hashes % words);
-        let most = reach(words as f64 * elements / self.word_count()) * (fewer + 1) as f64;
+        let mean = words as f64 * elements / self.word_count();
+        if mean > ENCODED_MAX {
+            return 1.0;
+        }
+        let most = reach(mean) * (fewer + 1) as f64;
         // A word is encoded by elements' long and short parts alike.
         let in_word = |hashes: usize| {
             let table = AllSet::new(self.word_bits, hashes, most);

@@ -9,6 +9,9 @@ use super::special::{binomial, poisson, power, reach};
 /// Counts up to this are told apart; the last stands for it and all above.
 pub const COUNT_MAX: usize = 15;
 
+/// With more flows on a line than this, all lines are alike.
+const PICKS_MAX: f64 = 1e5;
+
 /// Chances of the number of flows on a cell: 0, 1, … 14, and 15 or more.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CellCounts([f64; COUNT_MAX + 1]);
@@ -61,7 +64,7 @@ impl CellCounts {
     }
 
     /// Σ P(c) zᶜ: the chance that all flows on the cell are of a kind that a flow is with chance
-    /// `z`.
+    /// `z`. 15 and more count as 15, so valid up to some 8 flows a cell.
     pub fn all_of_kind(&self, z: f64) -> f64 {
         self.0.iter().rev().fold(0.0, |sum, chance| sum * z + chance)
     }
@@ -113,7 +116,11 @@ impl FlowCells {
         let cells = cells_per_line.max(1) as f64;
         let picks = load * cells * lines as f64 / hashes.max(1) as f64;
         let share = (hashes as f64 / lines as f64 / cells).min(1.0);
-        let fills: Vec<(f64, CellCounts)> = (0..=reach(picks) as u64)
+        if picks.is_nan() || picks > PICKS_MAX {
+            return FlowCells::at_load(hashes, load);
+        }
+        let first = (2.0 * picks - reach(picks)).max(0.0) as u64;
+        let fills: Vec<(f64, CellCounts)> = (first..=reach(picks) as u64)
             .map(|flows| (poisson(flows as f64, picks), CellCounts::binomial(flows as f64, share)))
             .filter(|(chance, _)| *chance > 0.0)
             .collect();

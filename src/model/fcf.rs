@@ -32,7 +32,7 @@ pub fn errors(fingerprint_bits: u32, load: f64, mix: &StateMix) -> ErrorRates {
     let found = any_of(SLOTS as f64, matches);
     // Some match, and none of those is in another state.
     let only = |state: usize| found - any_of(SLOTS as f64, matches * (1.0 - mix.part(state)));
-    let known = (0..mix.states()).map(only).sum::<f64>().clamp(0.0, found);
+    let known = (0..mix.states()).map(only).sum::<f64>().max(0.0).min(found);
     ErrorRates {
         false_positive: known,
         dont_know_absent: found - known,

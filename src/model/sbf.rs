@@ -13,7 +13,8 @@ use super::{ErrorRates, FlowCells, StateMix};
 /// Points of the mean over ages.
 const AGES: u32 = 32;
 
-/// Errors of flows that keep the state they came in.
+/// Errors of flows that keep the state they came in. Valid up to some 8 flows a cell: 15 and more
+/// are taken for 15.
 ///
 /// ```
 /// use acsm::model::{FlowCells, StateMix, sbf};

@@ -6,6 +6,9 @@
 
 use std::f64::consts::TAU;
 
+/// Counts with a larger mean are as good as certain.
+const MEAN_MAX: f64 = 1e9;
+
 /// ln n! − ln(√(2πn) (n/e)^n): what Stirling's formula lacks. `n` is a whole number; 0 gives 0.
 fn stirling_error(n: f64) -> f64 {
     if n < 0.5 {
@@ -129,6 +132,9 @@ fn mean_near(
     chance: impl Fn(f64) -> f64,
     mut f: impl FnMut(f64) -> f64,
 ) -> f64 {
+    if mean > MEAN_MAX {
+        return f(mean);
+    }
     let first = (2.0 * mean - reach(mean)).max(0.0).floor();
     let last = reach(mean).min(most).ceil();
     if !last.is_finite() {

@@ -24,7 +24,7 @@ impl AllSet {
     /// use acsm::model::word::AllSet;
     ///
     /// // Two draws set one bit of two with chance 1/2, else both.
-    /// let chance = AllSet::new(2, 2, 2).after(2.0);
+    /// let chance = AllSet::new(2, 2, 2.0).after(2.0);
     /// assert!((chance - (0.5 * 0.25 + 0.5)).abs() < 1e-15);
     /// ```
     pub fn new(word_bits: u32, asked: usize, draws: f64) -> AllSet {

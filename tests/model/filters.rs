@@ -357,7 +357,7 @@ fn kbf_by_every_decoding() {
 }
 
 #[test]
-fn kbf_of_one_state_or_sixteen() {
+fn kbf_of_one_state_or_twelve() {
     let cells = FlowCells::at_load(5, 1.0);
     for decode in [KbfDecode::AllPairs, KbfDecode::Literal, KbfDecode::ThreeWay] {
         let all = cells.all(|counts| counts.at_least(1));
@@ -368,7 +368,7 @@ fn kbf_of_one_state_or_sixteen() {
             _ => all,
         };
         assert!((one.dont_know - lost).abs() < 1e-12, "{decode:?} {one:?}");
-        let many = kbf::errors(&cells, &StateMix::even(16), decode);
+        let many = kbf::errors(&cells, &StateMix::even(12), decode);
         assert!((many.of_absent() - all).abs() < 1e-12);
         assert!(many.dont_know > 0.0 && many.dont_know < 0.2 * all, "{decode:?} {many:?}");
     }
@@ -479,18 +479,29 @@ fn bhbf_codes_are_a_b3_set() {
 #[test]
 fn blocked_layouts() {
     let mix = StateMix::new(&[60.0, 20.0, 10.0, 4.0, 3.0, 3.0]);
-    for (lines, hashes, cells) in [(1, 4, 26), (2, 4, 26), (2, 7, 51), (3, 6, 26)] {
+    let masks = Masks::new();
+    let decode = KbfDecode::AllPairs;
+    // bhbf errs too rarely to see where the others do well.
+    for (lines, hashes, cells, load, salted) in [
+        (1, 4, 26, 0.9, false),
+        (2, 4, 26, 0.9, false),
+        (2, 7, 51, 0.9, false),
+        (3, 6, 26, 0.9, false),
+        (1, 3, 26, 1.5, true),
+        (2, 3, 26, 1.5, true),
+    ] {
         let layout = Layout::Blocked { lines, cells };
-        let name = "blocked";
-        let case = Case { name, layout, hashes, load: 0.9, mix: mix.clone(), resolution: 1.0 };
+        let case =
+            Case { name: "blocked", layout, hashes, load, mix: mix.clone(), resolution: 1.0 };
         let flow_cells = case.cells();
-        let masks = Masks::new();
-        let decode = KbfDecode::AllPairs;
-        let judges: [(&str, ErrorRates, Box<Judge>); 3] = [
-            ("sbf", sbf::errors(&flow_cells, &mix), Box::new(judge_sbf)),
-            ("kbf", kbf::errors(&flow_cells, &mix, decode), Box::new(kbf_judge(decode))),
-            ("bhbf", masks.errors(&flow_cells, 6), Box::new(bhbf_judge(6))),
-        ];
+        let judges: Vec<(&str, ErrorRates, Box<Judge>)> = if salted {
+            vec![("bhbf", masks.errors(&flow_cells, 6), Box::new(bhbf_judge(6)))]
+        } else {
+            vec![
+                ("sbf", sbf::errors(&flow_cells, &mix), Box::new(judge_sbf)),
+                ("kbf", kbf::errors(&flow_cells, &mix, decode), Box::new(kbf_judge(decode))),
+            ]
+        };
         for (store, model, judge) in judges {
             let runs = case.runs(&*judge);
             let kinds: [Kind; 2] =
@@ -502,9 +513,10 @@ fn blocked_layouts() {
                     "{store}, {kind}, blocked:{lines} k {hashes}: model {:.3e}, simulated {mean:.3e} ± {half:.0e}, ratio {ratio:.2}",
                     of(&model)
                 );
-                if half < 0.3 * mean {
-                    assert!((0.75..1.33).contains(&ratio), "{store} {kind}: {ratio}");
-                }
+                // 99.9 % interval of the ratio, and one tenth for what the model leaves out.
+                let off = (of(&model) - mean).abs();
+                assert!(off < half + 0.1 * mean, "{store} {kind}: {ratio}");
+                assert!(half < 0.8 * mean, "{store} {kind}: too rare to see");
             }
         }
     }

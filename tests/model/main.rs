@@ -7,5 +7,6 @@ mod bloom_g;
 mod evidence;
 mod fcf;
 mod filters;
+mod nonsense;
 mod recycling;
 mod special;

@@ -59,7 +59,8 @@ impl Codes {
 
     /// The states that can be in the sum of two: those two, or any if they cancel.
     pub fn in_two(&self, a: usize, b: usize) -> Mask {
-        if a == b { (1 << self.codes.len()) - 1 } else { 1 << a | 1 << b }
+        let one = |state: usize| 1u32.unbounded_shl(state as u32);
+        if a == b { (1 << self.codes.len()) - 1 } else { one(a) | one(b) }
     }
 }
 

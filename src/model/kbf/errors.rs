@@ -43,7 +43,7 @@ pub fn errors(cells: &FlowCells, mix: &StateMix, decode: KbfDecode) -> ErrorRate
             (decoder.stranger_three_way(), mix.mean(|state| decoder.flow_three_way(state)))
         }
     };
-    let false_positive = (alone + known_of_shared).clamp(0.0, all);
+    let false_positive = (alone + known_of_shared).max(0.0).min(all);
     ErrorRates {
         false_positive,
         dont_know_absent: all - false_positive,

@@ -75,7 +75,7 @@ impl Filter {
 
     /// ρ(i): the chance that a new message is taken for an old one when `set` bits are set.
     /// Equation (17): (i/M)^k, or C(i,k)/C(M,k) for distinct hashes, of which the paper prints
-    /// only the numerator (at M = 1000, i = 500, k = 7: 4.5·10^14 instead of 0.0076).
+    /// only the numerator (at M = 1000, i = 500, k = 7: 1.5·10^15 instead of 0.0076).
     ///
     /// ```
     /// use acsm::model::recycling::{Filter, Hashing};

@@ -28,7 +28,7 @@ pub fn false_positive_rate(hashes: usize, s: f64) -> f64 {
     let (mut sum, mut j) = (0.0, hashes + 1);
     loop {
         let next = sum + term(j);
-        if next == sum {
+        if next <= sum || next.is_nan() {
             return sum / length;
         }
         (sum, j) = (next, j + 1);

@@ -6,7 +6,7 @@ use super::limit;
 use crate::spec::HASHES_LIMIT;
 
 /// Filters up to this size are planned with the recursion, larger ones with its limit.
-const RECURSION_BITS_MAX: u64 = 4096;
+const RECURSION_BITS_MAX: u64 = 2048;
 
 /// Whether old messages are forgotten at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
