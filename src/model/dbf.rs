@@ -5,7 +5,7 @@ use super::{ErrorRates, FlowCells};
 
 /// One test of an element that is not there: (1 − e^{−kn/m})^k.
 ///
-/// (The fragment prints 1 − e^{kn/m}, without the sign.)
+/// (The fragment we have reads 1 − e^{kn/m}, without the sign.)
 pub fn false_positive_of_one_test(cells: &FlowCells) -> f64 {
     cells.all(|counts| counts.at_least(1))
 }
