@@ -37,7 +37,7 @@ pub fn cancels(mix: &StateMix) -> f64 {
 /// ```
 /// use acsm::model::kbf;
 ///
-/// assert!((kbf::undecodable_by_the_papers(2.0, 10) - 2.1e-7).abs() < 1e-8);
+/// assert!((kbf::undecodable_by_the_papers(2.0, 10) - 2.1e-7).abs() < 1e-9);
 /// ```
 pub fn undecodable_by_the_papers(rho: f64, hashes: usize) -> f64 {
     undecodable(crowded_cell(rho), cell_has(2, load_at(rho)), hashes)
