@@ -2,7 +2,7 @@
 //! standard deviations, of the sampling and of the filter itself.
 
 use acsm::flow::{FlowId, FlowKey};
-use acsm::model::{bloom, kbf};
+use acsm::model::{ErrorRates, FlowCells, StateMix, bloom, kbf, sbf};
 use acsm::random::Random;
 use acsm::spec::{Backend, Budget, KbfDecode, SbfRules, Sizing, StoreSpec};
 use acsm::state::{Lookup, State};
@@ -181,5 +181,94 @@ fn flows_are_undecodable_far_more_often_than_the_papers_say() {
         }
         println!("rho {rho}: {dont_know} of {} answered DontKnow", places.len());
         assert!(f64::from(dont_know) > 100.0 * by_the_papers * places.len() as f64);
+    }
+}
+
+/// Fills a shard with flows in these states and counts what it gets wrong, by kind.
+fn errors_of<S: Store>(store: &mut S, mix: &StateMix, flows_in: usize, seed: u64) -> ErrorRates {
+    let mut source = flows(seed);
+    let mut random = Random::for_purpose(seed, 1);
+    let mut draw = || {
+        let mut at = random.unit();
+        let state = mix.parts().iter().position(|part| {
+            at -= part;
+            at < 0.0
+        });
+        State::new(state.unwrap_or(0)).unwrap()
+    };
+    let mut errors = ErrorRates::default();
+    let mut places = vec![];
+    for flow in source.by_ref().take(flows_in) {
+        let (place, state) = (store.locate(&flow), draw());
+        store.insert(&place, state, NOW.stamp());
+        places.push((place, state));
+    }
+    let each = 1.0 / flows_in as f64;
+    for (place, state) in &places {
+        match store.lookup(place, NOW) {
+            Lookup::Known(known) if known == *state => {}
+            Lookup::Known(_) => errors.false_return += each,
+            Lookup::Absent => errors.false_negative += each,
+            Lookup::DontKnow => errors.dont_know += each,
+        }
+    }
+    let strangers = 100_000;
+    for stranger in source.take(strangers) {
+        match store.lookup(&store.locate(&stranger), NOW) {
+            Lookup::Known(_) => errors.false_positive += 1.0 / strangers as f64,
+            Lookup::DontKnow => errors.dont_know_absent += 1.0 / strangers as f64,
+            Lookup::Absent => {}
+        }
+    }
+    errors
+}
+
+/// Each kind of error, where it is frequent enough to see: within a tenth, for the luck of one
+/// filter's fill, and five deviations of the sampling.
+fn assert_errors(name: &str, measured: &ErrorRates, model: &ErrorRates, flows_in: usize) {
+    println!("{name}: measured {measured:?}\n  model {model:?}");
+    let kinds: [(f64, f64, f64); 5] = [
+        (measured.false_positive, model.false_positive, 1e5),
+        (measured.dont_know_absent, model.dont_know_absent, 1e5),
+        (measured.false_negative, model.false_negative, flows_in as f64),
+        (measured.dont_know, model.dont_know, flows_in as f64),
+        (measured.false_return, model.false_return, flows_in as f64),
+    ];
+    for (measured, model, asked) in kinds {
+        let bound = 0.1 * model + 5.0 * (model / asked).sqrt();
+        assert!((measured - model).abs() <= bound, "{name}: {measured:e}, {model:e} ± {bound:e}");
+    }
+}
+
+#[test]
+fn stores_err_as_their_models_say_by_kind() {
+    let flows_in = 50_000;
+    for mix in [StateMix::even(6), StateMix::new(&[80.0, 10.0, 4.0, 3.0, 2.0, 1.0])] {
+        for (fp_rate, rho) in [(0.1, 1.0), (0.01, 1.0), (0.01, 1.5)] {
+            let capacity = (flows_in as f64 / rho) as u64;
+            let cells_at = |sizing: &Sizing| {
+                let load = bloom::load(cells(sizing), sizing.hashes, flows_in as f64);
+                FlowCells::at_load(sizing.hashes, load)
+            };
+            let spec = |backend: Backend| {
+                let flows = capacity * FlowId::SHARDS as u64;
+                let budget = Budget::FpRate(fp_rate);
+                StoreSpec { flows, budget, ..StoreSpec::new(backend, 6) }.sizing().unwrap()
+            };
+            let sbf_sizing = spec(Backend::Sbf);
+            let mut store = Sbf::<8, true>::new(SbfRule::<8>::new(SbfRules::Stateful), &sbf_sizing);
+            let measured = errors_of(store.as_mut().unwrap(), &mix, flows_in, 11);
+            let name = format!("sbf at {rho} times its capacity for {fp_rate}");
+            assert_errors(&name, &measured, &sbf::errors(&cells_at(&sbf_sizing), &mix), flows_in);
+
+            for decode in [KbfDecode::AllPairs, KbfDecode::Literal, KbfDecode::ThreeWay] {
+                let sizing = spec(Backend::Kbf);
+                let mut store = Kbf::<8, true>::new(KbfRule::new(6, decode), &sizing).unwrap();
+                let measured = errors_of(&mut store, &mix, flows_in, 12);
+                let name = format!("kbf, {decode:?}, {rho} times its capacity for {fp_rate}");
+                let model = kbf::errors(&cells_at(&sizing), &mix, decode);
+                assert_errors(&name, &measured, &model, flows_in);
+            }
+        }
     }
 }

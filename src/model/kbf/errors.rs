@@ -1,0 +1,244 @@
+//! How often a kBF errs, by the way it decodes. Exact where cells are independent.
+//!
+//! A flow in state s is known where one of its cells is its own. Else all decodings intersect
+//! what sums can be made of. A sum of two tells s and the other's state, or nothing if that is s
+//! too; a sum of three at least these three. Chances that all cells are of some kind give the rest
+//! by inclusion and exclusion. Cells with four flows or more say nothing.
+//!
+//! Known is never wrong for a flow that is there; false positives and "don't know" share what
+//! strangers that find no empty cell come to.
+
+use std::collections::BTreeMap;
+
+use super::codes::{Codes, Mask, pairs};
+use crate::model::counts::CellCounts;
+use crate::model::{ErrorRates, FlowCells, StateMix};
+use crate::spec::KbfDecode;
+
+/// Errors for this mix of states.
+///
+/// `ThreeWay` looks at all sets of states: a second or so for 16 states, nothing for 6.
+///
+/// ```
+/// use acsm::model::{FlowCells, StateMix, kbf};
+/// use acsm::spec::KbfDecode;
+///
+/// let cells = FlowCells::at_load(7, 0.69);
+/// let mixed = kbf::errors(&cells, &StateMix::even(6), KbfDecode::AllPairs);
+/// let same = kbf::errors(&cells, &StateMix::new(&[95.0, 1.0, 1.0, 1.0, 1.0, 1.0]), KbfDecode::AllPairs);
+/// assert!(same.dont_know > 3.0 * mixed.dont_know);
+/// ```
+pub fn errors(cells: &FlowCells, mix: &StateMix, decode: KbfDecode) -> ErrorRates {
+    let decoder = Decoder { cells, mix, codes: Codes::new(mix.states()) };
+    let all = cells.all(|counts| counts.at_least(1));
+    let alone = all - cells.all(|counts| counts.at_least(2));
+    let (known_of_shared, dont_know) = match decode {
+        KbfDecode::AllPairs => {
+            (decoder.stranger_by_all_pairs(), mix.mean(|state| decoder.flow_by_all_pairs(state)))
+        }
+        KbfDecode::Literal => {
+            (decoder.stranger_by_the_letter(), mix.mean(|state| decoder.flow_by_the_letter(state)))
+        }
+        KbfDecode::ThreeWay => {
+            (decoder.stranger_three_way(), mix.mean(|state| decoder.flow_three_way(state)))
+        }
+    };
+    let false_positive = (alone + known_of_shared).max(0.0).min(all);
+    ErrorRates {
+        false_positive,
+        dont_know_absent: all - false_positive,
+        dont_know: dont_know.max(0.0),
+        ..ErrorRates::default()
+    }
+}
+
+struct Decoder<'a> {
+    cells: &'a FlowCells,
+    mix: &'a StateMix,
+    codes: Codes,
+}
+
+impl Decoder<'_> {
+    /// The states other than `state`, with their parts.
+    fn others(&self, state: usize) -> impl Iterator<Item = (usize, f64)> {
+        let parts = self.mix.parts().iter().copied().enumerate();
+        parts.filter(move |(other, part)| *other != state && *part > 0.0)
+    }
+
+    /// The chance that a cell with a flow in `state` and two others tells that `wrong` is not it.
+    fn excludes(&self, state: usize, wrong: usize) -> f64 {
+        let tells =
+            |(a, b, _): &(usize, usize, f64)| self.codes.in_three(state, *a, *b) & 1 << wrong == 0;
+        pairs(self.mix).filter(tells).map(|(_, _, chance)| chance).sum()
+    }
+
+    /// "Don't know": no cell is the flow's own, and the cells with one other say nothing, or all the
+    /// same, which no cell with two others refutes.
+    fn flow_by_all_pairs(&self, state: usize) -> f64 {
+        let own = self.mix.part(state);
+        let silent = self.cells.all(|c| c.at_least(2) + c.exactly(1) * own);
+        let stuck = |(wrong, part): (usize, f64)| {
+            let keeps = 1.0 - self.excludes(state, wrong);
+            let rest = |c: &CellCounts| c.at_least(3) + c.exactly(2) * keeps + c.exactly(1) * own;
+            self.cells.all(|c| rest(c) + c.exactly(1) * part) - self.cells.all(rest)
+        };
+        silent + self.others(state).map(stuck).sum::<f64>()
+    }
+
+    /// As Algorithms 6 and 7 are printed: the first two sums of two that say something must
+    /// differ; if there is one, the first sum of three must refute it.
+    fn flow_by_the_letter(&self, state: usize) -> f64 {
+        let own = self.mix.part(state);
+        let shared = self.cells.all(|c| c.at_least(1));
+        let silent = |c: &CellCounts| c.at_least(2) + c.exactly(1) * own;
+        let mute = |c: &CellCounts| c.at_least(3) + c.exactly(1) * own;
+        let (mut one, mut one_refuted, mut same) = (0.0, 0.0, 0.0);
+        for (wrong, part) in self.others(state) {
+            let pair = |c: &CellCounts| c.exactly(1) * part;
+            let with_one = self.cells.all_but_one(silent, pair);
+            one += with_one;
+            one_refuted +=
+                self.excludes(state, wrong) * (with_one - self.cells.all_but_one(mute, pair));
+            same += part * part;
+        }
+        let two_or_more = (shared - self.cells.all(silent) - one).max(0.0);
+        let differ = if own < 1.0 { 1.0 - same / ((1.0 - own) * (1.0 - own)) } else { 0.0 };
+        shared - two_or_more * differ - one_refuted
+    }
+
+    /// Some wrong state survives all sums of two and three.
+    fn flow_three_way(&self, state: usize) -> f64 {
+        let parts = self.mix.parts().iter().copied().enumerate();
+        let two =
+            self.supersets(parts.map(|(other, part)| (self.codes.in_two(state, other), part)));
+        let three = pairs(self.mix).map(|(a, b, odds)| (self.codes.in_three(state, a, b), odds));
+        let three = self.supersets(three);
+        let sets = (1..two.len()).filter(|set| set & 1 << state == 0);
+        let terms = sets.map(|set| (sign(set), get(&two, set), get(&three, set)));
+        self.sum(terms, |c, two, three| c.at_least(3) + c.exactly(2) * three + c.exactly(1) * two)
+    }
+
+    /// Known: the sums of two that say something agree in one state, or in two of which the sums of
+    /// three leave one.
+    fn stranger_by_all_pairs(&self) -> f64 {
+        let same = self.mix.sameness();
+        let silent = |c: &CellCounts| c.at_least(3) + c.exactly(2) * same;
+        let none = self.cells.all(silent);
+        let all_in = |chance: f64| self.cells.all(|c| silent(c) + c.exactly(2) * chance) - none;
+        let mut known = 0.0;
+        for (a, p) in self.others(usize::MAX) {
+            known += all_in(2.0 * p * (1.0 - p));
+            for (b, q) in self.others(a) {
+                known -= all_in(2.0 * p * q);
+                known += self.one_left(a, b, 2.0 * p * q);
+            }
+        }
+        known
+    }
+
+    /// All sums of two that say something say {a, b}, and the sums of three leave a alone.
+    fn one_left(&self, a: usize, b: usize, chance: f64) -> f64 {
+        let same = self.mix.sameness();
+        let left = |three: f64| {
+            let rest = |c: &CellCounts| c.at_least(4) + c.exactly(3) * three + c.exactly(2) * same;
+            self.cells.all(|c| rest(c) + c.exactly(2) * chance) - self.cells.all(rest)
+        };
+        left(self.three_have(1 << a, 1 << a))
+            - left(self.three_have(1 << a | 1 << b, 1 << a | 1 << b))
+    }
+
+    /// The chance that the states in a sum of three strangers, cut to `of`, are `wanted`.
+    fn three_have(&self, of: Mask, wanted: Mask) -> f64 {
+        let of_third = |(a, b, chance): (usize, usize, f64)| {
+            let fits = |(c, _): &(usize, &f64)| self.codes.in_three(a, b, *c) & of == wanted;
+            let parts = self.mix.parts().iter().enumerate().filter(fits);
+            chance * parts.map(|(_, part)| part).sum::<f64>()
+        };
+        pairs(self.mix).map(of_third).sum()
+    }
+
+    fn stranger_by_the_letter(&self) -> f64 {
+        let same = self.mix.sameness();
+        let silent = |c: &CellCounts| c.at_least(3) + c.exactly(2) * same;
+        let mute = |c: &CellCounts| c.at_least(4) + c.exactly(2) * same;
+        let (mut one_left, mut meet) = (0.0, 0.0);
+        for (a, p) in self.others(usize::MAX) {
+            for (b, q) in self.others(a) {
+                let pair = |c: &CellCounts| c.exactly(2) * 2.0 * p * q;
+                let (a_alone, both) = (1 << a, 1 << a | 1 << b);
+                let with_three =
+                    self.cells.all_but_one(silent, pair) - self.cells.all_but_one(mute, pair);
+                one_left += self.three_have(both, a_alone) * with_three;
+                // Another pair that shares a with this one, and not b.
+                meet += p * q * 2.0 * p * (1.0 - p - q);
+            }
+        }
+        let differing = 1.0 - same;
+        let shared = self.cells.all(|c| c.at_least(2));
+        let one = self.cells.all_but_one(silent, |c| c.exactly(2) * differing);
+        let two_or_more = (shared - self.cells.all(silent) - one).max(0.0);
+        // Unordered pairs have twice the chance of ordered ones; so has which of the two is shared.
+        let share_one = if differing > 0.0 { 2.0 * meet / (differing * differing) } else { 0.0 };
+        two_or_more * share_one + one_left
+    }
+
+    fn stranger_three_way(&self) -> f64 {
+        let two =
+            self.supersets(pairs(self.mix).map(|(a, b, odds)| (self.codes.in_two(a, b), odds)));
+        let of_third = |(a, b, odds): (usize, usize, f64)| {
+            let parts = self.mix.parts().iter().enumerate();
+            parts.map(move |(c, part)| (a, b, c, odds * part))
+        };
+        let triples = pairs(self.mix).flat_map(of_third);
+        let three =
+            self.supersets(triples.map(|(a, b, c, odds)| (self.codes.in_three(a, b, c), odds)));
+        let size = |set: usize| f64::from(set.count_ones());
+        let terms =
+            (1..two.len()).map(|set| (size(set) * sign(set), get(&two, set), get(&three, set)));
+        self.sum(terms, |c, two, three| c.at_least(4) + c.exactly(3) * three + c.exactly(2) * two)
+    }
+
+    /// For each set of states, the chance that a mask holds all of it. One state gets a second,
+    /// which no sum holds, beside it: what no sum refutes is never known.
+    fn supersets(&self, masks: impl Iterator<Item = (Mask, f64)>) -> Vec<f64> {
+        let states = self.mix.states().max(2);
+        let mut odds = vec![0.0; 1 << states];
+        for (mask, chance) in masks {
+            odds.iter_mut().skip(mask as usize).take(1).for_each(|odds| *odds += chance);
+        }
+        for state in 0..states {
+            for set in (0..odds.len()).filter(|set| set & 1 << state == 0) {
+                let larger = get(&odds, set | 1 << state);
+                odds.iter_mut().skip(set).take(1).for_each(|odds| *odds += larger);
+            }
+        }
+        odds
+    }
+
+    /// Σ weight · P(all cells are of a kind), where the kind depends on two chances. Sets of states
+    /// with the same chances go together, where their weights cancel before anything is lost.
+    fn sum(
+        &self,
+        terms: impl Iterator<Item = (f64, f64, f64)>,
+        kind: impl Fn(&CellCounts, f64, f64) -> f64,
+    ) -> f64 {
+        let mut weights: BTreeMap<(u64, u64), f64> = BTreeMap::new();
+        for (weight, two, three) in terms {
+            *weights.entry((two.to_bits(), three.to_bits())).or_default() += weight;
+        }
+        let term = |((two, three), weight): (&(u64, u64), &f64)| {
+            let (two, three) = (f64::from_bits(*two), f64::from_bits(*three));
+            weight * self.cells.all(|counts| kind(counts, two, three))
+        };
+        weights.iter().filter(|(_, weight)| **weight != 0.0).map(term).sum()
+    }
+}
+
+fn get(odds: &[f64], set: usize) -> f64 {
+    odds.get(set).copied().unwrap_or(0.0)
+}
+
+/// The sign of a set in inclusion and exclusion.
+fn sign(set: usize) -> f64 {
+    if set.count_ones() % 2 == 1 { 1.0 } else { -1.0 }
+}

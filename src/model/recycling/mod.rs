@@ -1,0 +1,35 @@
+//! Recycling Bloom filters (Dozier, Salamatian, Rubenstein: "Modeling Average False Positive
+//! Rates of Recycling Bloom Filters").
+//!
+//! A filter of M bits fills with messages of k hashes and is emptied at a threshold: N messages
+//! ([`n_bounded`]), or more than σ bits ([`Cycle`]). What counts is the average false positive
+//! rate of new messages over a cycle, which is far below the rate at its end.
+//!
+//! | equations | what | here |
+//! |---|---|---|
+//! | (1)–(3) | f_w, f_o, f_a | [`n_bounded`] |
+//! | (4)–(14) | τ_k | [`Filter::step`] |
+//! | (15)–(18) | π, ρ(i), f_σ¹ | [`Cycle`] |
+//! | (19) | k = 1 in closed form | [`one_hash`] |
+//! | (20)–(23) | E\[N_b\] | [`messages`] |
+//! | (24)–(26) | two phases, f_σ² | [`Cycle::two_phase_rate`] |
+//! | §II-E | count-first, count-each, count-instance | [`counting`] |
+//! | — | large M: everything in s = σ/M alone | [`limit`] |
+//! | — | the largest σ and the best k for an average rate | [`best_recycle`] |
+//! | — | the same for stores of states | [`stores`] |
+//!
+//! Where the print is wrong or ambiguous, the functions say so, and `docs/models.md` gives the
+//! numbers.
+
+mod chain;
+pub mod counting;
+mod cycle;
+pub mod limit;
+pub mod messages;
+pub mod n_bounded;
+mod plan;
+pub mod stores;
+
+pub use chain::{Filter, Hashing, Retain};
+pub use cycle::{Cycle, Frozen, one_hash};
+pub use plan::{Phases, Recycle, best_recycle};
