@@ -16,6 +16,9 @@ use crate::store::{Epoch, Store, StoreStats};
 /// Rounds on their way at once: one being filled, one being worked on, one waiting for each side.
 const IN_FLIGHT: usize = 4;
 
+/// What a worker says at its end: its counts, and what each of its shards holds.
+type WorkerReport = (Tally, Vec<(usize, StoreStats)>);
+
 /// One worker's part of a round, there and back.
 #[derive(Default)]
 struct Batch {
@@ -45,7 +48,7 @@ enum Hands<'scope, 'plan, S: Store> {
 struct Hand<'scope> {
     orders: Sender<Order>,
     results: Receiver<Batch>,
-    thread: ScopedJoinHandle<'scope, (Tally, StoreStats)>,
+    thread: ScopedJoinHandle<'scope, WorkerReport>,
 }
 
 /// A worker thread ended before its time: it panicked.
@@ -121,22 +124,29 @@ impl<'scope, 'plan: 'scope, S: Store + 'scope> Crew<'scope, 'plan, S> {
         Ok(true)
     }
 
-    /// Lets every worker finish, and adds up what they counted.
+    /// Lets every worker finish, and adds up what they counted. Shards are added in their own
+    /// order: sums of fractions must not depend on who owned which.
     pub fn finish(self, now: Epoch) -> Result<(Tally, StoreStats), WorkerLost> {
-        let hands = match self.hands {
-            Hands::Inline(worker) => return Ok(worker.finish(now)),
-            Hands::Threads(hands) => hands,
-        };
-        for hand in &hands {
-            hand.orders.send(Order::Finish(now)).map_err(|_| WorkerLost)?;
-        }
         let mut tally = Tally::default();
-        let mut stats = StoreStats::default();
-        for hand in hands {
-            let (worker_tally, worker_stats) = hand.thread.join().map_err(|_| WorkerLost)?;
+        let mut shards = Vec::new();
+        let mut take = |(worker_tally, worker_shards): WorkerReport| {
             tally.merge(worker_tally);
-            stats += worker_stats;
+            shards.extend(worker_shards);
+        };
+        match self.hands {
+            Hands::Inline(worker) => take(worker.finish(now)),
+            Hands::Threads(hands) => {
+                for hand in &hands {
+                    hand.orders.send(Order::Finish(now)).map_err(|_| WorkerLost)?;
+                }
+                for hand in hands {
+                    take(hand.thread.join().map_err(|_| WorkerLost)?);
+                }
+            }
         }
+        shards.sort_unstable_by_key(|(number, _)| *number);
+        let mut stats = StoreStats::default();
+        shards.into_iter().for_each(|(_, shard)| stats += shard);
         Ok((tally, stats))
     }
 }
@@ -156,7 +166,7 @@ fn serve<S: Store>(
     mut worker: Worker<'_, S>,
     orders: &Receiver<Order>,
     results: &Sender<Batch>,
-) -> (Tally, StoreStats) {
+) -> WorkerReport {
     let mut last = Epoch::default();
     for order in orders {
         match order {

@@ -60,8 +60,8 @@ const GROUP: usize = 16;
 
 /// A shard is swept each time it has seen so many events…
 const SWEEP_EVERY: u32 = 64;
-/// …over so many cells: 8 a packet.
-const SWEEP_CELLS: usize = 512;
+/// …over so many cells: 4 a packet.
+const SWEEP_CELLS: usize = 256;
 
 /// Owns some of the shards and all that happens to their flows.
 pub struct Worker<'a, S: Store> {
@@ -78,6 +78,7 @@ pub struct Worker<'a, S: Store> {
 }
 
 struct Shard<S> {
+    number: usize,
     store: S,
     events: u32,
 }
@@ -97,7 +98,8 @@ impl<'a, S: Store> Worker<'a, S> {
         for (flag, info) in half_open.iter_mut().zip(plan.machine.states()) {
             *flag = info.half_open;
         }
-        let shards = stores.into_iter().map(|(_, store)| Shard { store, events: 0 }).collect();
+        let shard = |(number, store)| Shard { number, store, events: 0 };
+        let shards = stores.into_iter().map(shard).collect();
         let places = Vec::with_capacity(GROUP);
         Worker { plan, shards, shard_at, half_open, places, verifier, tally: Tally::default() }
     }
@@ -108,13 +110,13 @@ impl<'a, S: Store> Worker<'a, S> {
         let mut places = std::mem::take(&mut self.places);
         for group in events.chunks(GROUP) {
             places.clear();
-            for event in group {
+            places.extend(group.iter().map(|event| {
                 let store = &self.shards[self.shard_at[event.id.shard()]].store;
                 let key = self.plan.keyer.key(&event.packet).0;
                 let place = store.locate(&Flow { key, id: event.id });
                 store.prefetch(&place);
-                places.push(place);
-            }
+                place
+            }));
             for (event, place) in group.iter().zip(&places) {
                 self.advance(event, place, findings);
             }
@@ -195,12 +197,12 @@ impl<'a, S: Store> Worker<'a, S> {
         }
     }
 
-    /// Sweeps what is left, and says what this worker counted.
-    pub fn finish(mut self, now: Epoch) -> (Tally, StoreStats) {
-        let mut stats = StoreStats::default();
+    /// Sweeps what is left, and says what this worker counted and what each shard holds.
+    pub fn finish(mut self, now: Epoch) -> (Tally, Vec<(usize, StoreStats)>) {
+        let mut stats = Vec::with_capacity(self.shards.len());
         for shard in &mut self.shards {
             while shard.store.sweep(now, usize::MAX) > 0 {}
-            stats += shard.store.stats();
+            stats.push((shard.number, shard.store.stats()));
         }
         if let Some(verifier) = self.verifier {
             self.tally.errors = verifier.finish();

@@ -117,6 +117,8 @@ pub struct Sizing {
     pub bits: u64,
     /// Bits per flow at the number of flows asked for.
     pub bits_per_flow: f64,
+    /// Tables for decoding, which do not grow with flows: not in `bits`.
+    pub table_bits: u64,
 }
 
 /// No store takes more than this: 64 GiB.

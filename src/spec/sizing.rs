@@ -150,7 +150,13 @@ impl StoreSpec {
 
     fn sized(&self, cells: u64, hashes: usize, cell_bits: u32, bytes: u64) -> Sizing {
         let bits = 8 * bytes;
-        Sizing { cells, hashes, cell_bits, bits, bits_per_flow: bits as f64 / self.flows as f64 }
+        let table_bits = match self.backend {
+            // For each shard, and for cells of one, two and three flows: a 16-bit mask per sum.
+            Backend::Kbf => SHARDS * 3 * (1 << kbf_code_bits(self.states)) * State::LIMIT as u64,
+            Backend::Exact | Backend::Dbf | Backend::Sbf => 0,
+        };
+        let bits_per_flow = bits as f64 / self.flows as f64;
+        Sizing { cells, hashes, cell_bits, bits, bits_per_flow, table_bits }
     }
 }
 

@@ -19,6 +19,7 @@ const NAMES: [(&str, &[&str], &[&str]); 8] = [
         &["backend", "cells", "hashes", "bits", "bits_per_flow", "layout", "expire", "workers"],
         &[
             "cell_bits",
+            "table_bits",
             "fill_ratio",
             "inserts_of_present",
             "writes_to_absent",

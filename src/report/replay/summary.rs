@@ -33,6 +33,7 @@ pub struct StoreReport {
     pub expire: &'static str,
     pub workers: usize,
     pub cell_bits: u32,
+    pub table_bits: u64,
     pub fill_ratio: f64,
     /// Preconditions that did not hold, and counters that stuck.
     pub inserts_of_present: u64,
@@ -142,6 +143,7 @@ fn store_report(outcome: &Outcome, context: &Context<'_>) -> StoreReport {
         },
         workers: context.plan.workers,
         cell_bits: sizing.cell_bits,
+        table_bits: sizing.table_bits,
         fill_ratio: stats.fill_ratio(),
         inserts_of_present: stats.inserts_of_present,
         writes_to_absent: stats.writes_to_absent,
