@@ -51,11 +51,13 @@ pub fn percent(part: u64, whole: u64) -> String {
     }
 }
 
-/// A length of time: `1.250 ms`, `59.9 s`, `2 h 05 min`, `3 d 04 h`.
+/// A length of time: `850 ns`, `115.2 µs`, `1.250 ms`, `59.9 s`, `2 h 05 min`, `3 d 04 h`.
 pub fn duration(nanos: u64) -> String {
     const SEC: u64 = crate::time::NANOS_PER_SEC;
     match nanos {
         0 => "0 s".to_owned(),
+        n if n < 1_000 => format!("{n} ns"),
+        n if n < 1_000_000 => format!("{:.1} µs", n as f64 / 1e3),
         n if n < SEC => format!("{:.3} ms", n as f64 / 1e6),
         n if n < 60 * SEC => format!("{:.1} s", n as f64 / 1e9),
         n if n < 3600 * SEC => format!("{} min {:02} s", n / SEC / 60, n / SEC % 60),
@@ -107,6 +109,8 @@ mod tests {
 
     #[test]
     fn durations_change_units() {
+        assert_eq!(duration(850), "850 ns");
+        assert_eq!(duration(115_200), "115.2 µs");
         assert_eq!(duration(1_250_000), "1.250 ms");
         assert_eq!(duration(59_900_000_000), "59.9 s");
         assert_eq!(duration(7_500_000_000_000), "2 h 05 min");
