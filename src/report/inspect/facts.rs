@@ -1,18 +1,16 @@
 //! Counting, frame by frame. Memory follows the number of flows, not of packets.
 
-use std::collections::{HashMap, HashSet};
-use std::net::IpAddr;
-
+use super::digested::{Digester, FlowMap, FlowSet};
 use crate::capture::FrameTally;
 use crate::capture::parse::Skip;
-use crate::flow::{Packet, TcpFlags};
+use crate::flow::{FlowKeyKind, Packet, TcpFlags};
 use crate::time::Timestamp;
 
 const SYN_FIN: TcpFlags = TcpFlags::SYN.with(TcpFlags::FIN);
 const XMAS: TcpFlags = TcpFlags::FIN.with(TcpFlags::PSH).with(TcpFlags::URG);
 
 /// Everything that is counted about a trace.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Facts {
     /// Frames, TCP packets, what was skipped, the time span.
     pub frames: FrameTally,
@@ -23,9 +21,26 @@ pub struct Facts {
     /// TCP packets without any flag.
     pub null_packets: u64,
     /// Per directed address pair.
-    pub flows: HashMap<(IpAddr, IpAddr), FlowFacts>,
+    pub flows: FlowMap<FlowFacts>,
     /// Directed 5-tuples.
-    pub five_tuples: HashSet<(IpAddr, IpAddr, u16, u16)>,
+    pub five_tuples: FlowSet,
+    by_pair: Digester,
+    by_five_tuple: Digester,
+}
+
+impl Default for Facts {
+    fn default() -> Self {
+        Facts {
+            frames: FrameTally::default(),
+            ipv6_tcp_packets: 0,
+            flag_packets: [0; 8],
+            null_packets: 0,
+            flows: FlowMap::default(),
+            five_tuples: FlowSet::default(),
+            by_pair: Digester::new(FlowKeyKind::Pair),
+            by_five_tuple: Digester::new(FlowKeyKind::FiveTuple),
+        }
+    }
 }
 
 /// What is counted about one flow (a directed address pair).
@@ -58,8 +73,8 @@ impl Facts {
         for ((flag, _), count) in TcpFlags::NAMED.iter().zip(&mut self.flag_packets) {
             *count += u64::from(packet.flags.has(*flag));
         }
-        self.five_tuples.insert((packet.src, packet.dst, packet.src_port, packet.dst_port));
-        self.flows.entry((packet.src, packet.dst)).or_default().add(packet);
+        self.five_tuples.insert(self.by_five_tuple.flow(packet));
+        self.flows.entry(self.by_pair.flow(packet)).or_default().add(packet);
     }
 
     /// How many flows are as `is` says.

@@ -3,6 +3,7 @@
 //! [`Facts`] counts while frames go by; [`Summary`] is the JSON contract; [`page`] is the same for
 //! people.
 
+mod digested;
 mod facts;
 pub mod page;
 mod summary;

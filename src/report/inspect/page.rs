@@ -1,10 +1,10 @@
 //! The readable page of `acsm inspect`.
 
+use std::cmp::Reverse;
 use std::io::{self, Write};
-use std::net::IpAddr;
 
 use super::{Facts, FlowFacts, Summary};
-use crate::flow::TcpFlags;
+use crate::flow::{FlowKey, TcpFlags};
 use crate::report::text::{FAINT, HEADING, bar, bytes, duration, grouped, percent};
 
 /// How many of the busiest pairs are shown.
@@ -92,16 +92,16 @@ fn flow_sizes(out: &mut impl Write, facts: &Facts) -> io::Result<()> {
 }
 
 fn busiest_pairs(out: &mut impl Write, facts: &Facts) -> io::Result<()> {
-    let mut pairs: Vec<(&(IpAddr, IpAddr), &FlowFacts)> = facts.flows.iter().collect();
-    let by_packets =
-        |(pair, flow): &(&(IpAddr, IpAddr), &FlowFacts)| (std::cmp::Reverse(flow.packets), **pair);
+    let mut pairs: Vec<(FlowKey, FlowFacts)> =
+        facts.flows.iter().map(|(flow, facts)| (flow.key, *facts)).collect();
+    let by_packets = |(key, flow): &(FlowKey, FlowFacts)| (Reverse(flow.packets), *key);
     if pairs.len() > BUSIEST {
         pairs.select_nth_unstable_by_key(BUSIEST - 1, by_packets);
         pairs.truncate(BUSIEST);
     }
     pairs.sort_unstable_by_key(by_packets);
     writeln!(out, "\n{HEADING}Busiest pairs    packets        bytes{HEADING:#}")?;
-    for ((src, dst), flow) in pairs {
+    for (FlowKey { src, dst, .. }, flow) in pairs {
         let (packets, bytes) = (grouped(flow.packets), bytes(flow.bytes));
         writeln!(out, "             {packets:>11}  {bytes:>11}  {src} → {dst}")?;
     }
