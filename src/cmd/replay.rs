@@ -128,7 +128,8 @@ pub fn run(args: &ReplayArgs) -> anyhow::Result<ExitCode> {
         Err(RunError::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
             return Ok(ExitCode::SUCCESS);
         }
-        result => result.with_context(|| alerts_name(args))?,
+        Err(error @ RunError::Output(_)) => return Err(error).with_context(|| alerts_name(args)),
+        result => result?,
     };
 
     let trace = TraceReport::new(&outcome.frames, &source.link_types(), source.damages());
