@@ -53,10 +53,11 @@ impl InputArgs {
         Ok(source.filtered(filter))
     }
 
-    /// Whether one of the inputs is the file at `path`, by whatever name.
+    /// Whether one of the inputs is the file at `path`, by whatever name, or the directory it is in.
     pub fn reads(&self, path: &Path) -> bool {
         let Ok(real) = path.canonicalize() else { return false };
-        self.files.iter().any(|file| file.canonicalize().is_ok_and(|file| file == real))
+        let is_read = |input: PathBuf| input == real || Some(input.as_path()) == real.parent();
+        self.files.iter().any(|file| file.canonicalize().is_ok_and(is_read))
     }
 
     /// The parser that these options ask for.

@@ -105,6 +105,7 @@ pub fn run(args: &ReplayArgs) -> anyhow::Result<ExitCode> {
         return Err(Usage::new(both).into());
     }
     let plan = plan(args)?;
+    args.store.check_variants(plan.store.backend).map_err(Usage::new)?;
     let sizing = plan.store.sizing().map_err(Usage::new)?;
     if args.verbose {
         output::say(format_args!("acsm: {}", describe(&plan, &sizing)));
