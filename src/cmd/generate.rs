@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
-use std::path::{Path, PathBuf};
+use std::path::{self, Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
@@ -161,11 +161,11 @@ fn write(trace: Trace, out: impl Write, name: &str) -> anyhow::Result<Truth> {
 /// Where the ground truth goes, if anywhere; never over the trace, nor into it.
 fn truth_path(args: &Args) -> anyhow::Result<Option<PathBuf>> {
     let to_stdout = args.output == Path::new("-");
+    let place = |path: &Path| path::absolute(path).ok();
+    let is_trace = |truth: &Path| place(truth).is_some() && place(truth) == place(&args.output);
     let wrong = match &args.truth {
         Some(truth) if truth == Path::new("-") => "--truth is a file of its own: name it",
-        Some(truth) if *truth == args.output => {
-            "--truth would overwrite the trace: name another file"
-        }
+        Some(truth) if is_trace(truth) => "--truth would overwrite the trace: name another file",
         truth => return Ok(truth.clone().or_else(|| (!to_stdout).then(|| beside(&args.output)))),
     };
     Err(Usage::new(anyhow::anyhow!(wrong)).into())

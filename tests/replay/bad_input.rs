@@ -83,7 +83,13 @@ fn alerts_never_overwrite_what_is_read() {
     let mine = folder.write("mine.pcap", &bytes);
     let options = format!("--alerts {}/./mine.pcap", folder.path("").display());
     fails(&options, &[&mine], 2, "would be read and overwritten");
+    // Nor as one of a directory's; what is no capture there is not read.
+    let directory = folder.path("");
+    fails(&options, &[&directory], 2, "would be read and overwritten");
     assert!(std::fs::read(&mine).unwrap() == bytes);
+    let eve = folder.write("eve.json", "{}\n");
+    let output = acsm(&format!("replay --alerts {}", eve.display()), &[&directory]);
+    assert!(output.status.success(), "{}", stderr(&output));
     fails("- -", &[], 2, "only once");
 }
 
