@@ -56,7 +56,9 @@
 //! - The core reads no clock: time arrives with packets, so a replay gives the same result however
 //!   fast it runs. All randomness comes from a seed. What comes out does not depend on the number of
 //!   workers.
-//! - No input makes it panic, and no file decides how much memory is taken.
+//! - No input makes it panic, and no file decides how much memory is taken, but where exact
+//!   answers are asked for: `inspect`, `exact` without `--memory` and `--verify` grow with the
+//!   number of flows.
 //! - Nothing per packet allocates, locks, formats or dispatches dynamically: the store is chosen once
 //!   per run ([`store::with_store`]), and all behind it is generic.
 //! - Each layer has its own small error type: its message is about its own layer, the cause is in

@@ -1,5 +1,6 @@
 //! `acsm completions`: what a shell needs to complete our command line.
 
+use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::{Args, CommandFactory as _};
@@ -25,5 +26,5 @@ pub struct CompletionsArgs {
 pub fn run(args: &CompletionsArgs) -> anyhow::Result<ExitCode> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "acsm", &mut script);
-    output::to_stdout(|out| std::io::Write::write_all(out, &script))
+    output::to_stdout(|out| out.write_all(&script))
 }

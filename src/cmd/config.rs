@@ -14,10 +14,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 
-use super::Usage;
+use super::{Usage, output};
 
 /// The options that a file may not set, for it is too late or makes no sense there.
 const NOT_IN_FILES: [&str; 3] = ["config", "help", "version"];
+
+/// Options that exclude each other: one on the command line beats the other in a file.
+const EXCLUSIVE: [[&[&str]; 2]; 2] =
+    [[&["--fp-rate"], &["--memory"]], [&["--quiet", "-q"], &["--verbose", "-v"]]];
 
 /// `arguments` with the options of a `--config` file, if there is one, put behind the verb.
 pub fn expand(arguments: Vec<OsString>) -> anyhow::Result<Vec<OsString>> {
@@ -30,7 +34,32 @@ pub fn expand(arguments: Vec<OsString>) -> anyhow::Result<Vec<OsString>> {
     // The program, the verb, the file's options, then what the user typed.
     let behind_verb = arguments.len().min(2);
     let (head, tail) = arguments.split_at(behind_verb);
+    let options = options.into_iter().filter(|option| !is_beaten(option, tail));
     Ok(head.iter().cloned().chain(options).chain(tail.iter().cloned()).collect())
+}
+
+/// Where clap finds fault with arguments of which some come from a file: says so, for its words
+/// are the same as for what was typed.
+pub fn point_at_file(arguments: &[OsString], error: &clap::Error) {
+    if let Some(path) = config_path(arguments)
+        && error.use_stderr()
+    {
+        output::say(format_args!("acsm: with the options of --config {}:", path.display()));
+    }
+}
+
+/// Whether the user typed an option that excludes this one of the file.
+fn is_beaten(option: &OsString, typed: &[OsString]) -> bool {
+    let beats = |winner: &[&str], loser: &[&str]| {
+        is_one_of(option, loser) && typed.iter().any(|argument| is_one_of(argument, winner))
+    };
+    EXCLUSIVE.iter().any(|[one, other]| beats(one, other) || beats(other, one))
+}
+
+/// Whether `argument` is an option of one of these names, its value behind `=` or not.
+fn is_one_of(argument: &OsString, names: &[&str]) -> bool {
+    let text = argument.to_string_lossy();
+    names.contains(&text.split_once('=').map_or(&*text, |(name, _)| name))
 }
 
 /// The value of `--config` before any `--`.
@@ -114,6 +143,18 @@ mod tests {
         );
         let plain = ["acsm", "replay", "--", "--config"];
         assert_eq!(expanded("", &plain).unwrap(), plain);
+    }
+
+    #[test]
+    fn what_the_user_typed_beats_what_excludes_it() {
+        let file = "memory = '1MiB'\nquiet = true\n";
+        let typed = ["acsm", "replay", "--config=FILE", "--fp-rate", "0.1", "-v"];
+        assert_eq!(expanded(file, &typed).unwrap(), typed);
+        let typed = ["acsm", "replay", "--config=FILE", "--memory=2MiB"];
+        assert_eq!(
+            expanded(file, &typed).unwrap(),
+            ["acsm", "replay", "--memory=1MiB", "--quiet", "--config=FILE", "--memory=2MiB"]
+        );
     }
 
     #[test]

@@ -2,13 +2,13 @@
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
-use std::path::{Path, PathBuf};
+use std::path::{self, Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::ValueEnum;
 
-use super::output;
+use super::{Usage, output};
 use crate::trace::{
     AttackKind, Format, Link, Precision, Profile, Trace, TraceError, TraceSpec, Truth,
 };
@@ -120,15 +120,12 @@ fn parse_attacks(word: &str) -> Result<Attacks, crate::trace::attack::UnknownAtt
 
 /// Writes the trace and its ground truth.
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let trace = match Trace::new(args.spec()) {
-        Ok(trace) => trace,
-        Err(error) if error.is_wrong_usage() => {
-            output::say(format_args!("acsm: {error}"));
-            return Ok(ExitCode::from(2));
-        }
-        Err(error) => return Err(error.into()),
-    };
+    let trace = Trace::new(args.spec()).map_err(|error| match error.is_wrong_usage() {
+        true => Usage::new(error).into(),
+        false => anyhow::Error::new(error),
+    })?;
     let to_stdout = args.output == Path::new("-");
+    let truth_path = truth_path(&args)?;
     let truth = match to_stdout {
         true if io::stdout().is_terminal() => {
             bail!("will not write a capture to a terminal; name a file, or pipe it somewhere")
@@ -141,7 +138,6 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
             write(trace, file, &name)?
         }
     };
-    let truth_path = args.truth.or_else(|| (!to_stdout).then(|| beside(&args.output)));
     if let Some(path) = &truth_path {
         let document = serde_json::to_string_pretty(&truth)? + "\n";
         std::fs::write(path, document)
@@ -160,6 +156,19 @@ fn write(trace: Trace, out: impl Write, name: &str) -> anyhow::Result<Truth> {
         }
         other => other.into(),
     })
+}
+
+/// Where the ground truth goes, if anywhere; never over the trace, nor into it.
+fn truth_path(args: &Args) -> anyhow::Result<Option<PathBuf>> {
+    let to_stdout = args.output == Path::new("-");
+    let place = |path: &Path| path::absolute(path).ok();
+    let is_trace = |truth: &Path| place(truth).is_some() && place(truth) == place(&args.output);
+    let wrong = match &args.truth {
+        Some(truth) if truth == Path::new("-") => "--truth is a file of its own: name it",
+        Some(truth) if is_trace(truth) => "--truth would overwrite the trace: name another file",
+        truth => return Ok(truth.clone().or_else(|| (!to_stdout).then(|| beside(&args.output)))),
+    };
+    Err(Usage::new(anyhow::anyhow!(wrong)).into())
 }
 
 /// `x.pcap` → `x.truth.json`; other names keep all of theirs.

@@ -1,6 +1,7 @@
 //! The options that say what to read, shared by every command that reads captures.
 
 use std::path::{Path, PathBuf};
+use std::slice;
 
 use anyhow::Context as _;
 use clap::Args;
@@ -53,10 +54,15 @@ impl InputArgs {
         Ok(source.filtered(filter))
     }
 
-    /// Whether one of the inputs is the file at `path`, by whatever name.
+    /// Whether the file at `path` is read: as one of the inputs, by whatever name, or as a capture
+    /// of a directory that is one.
     pub fn reads(&self, path: &Path) -> bool {
         let Ok(real) = path.canonicalize() else { return false };
-        self.files.iter().any(|file| file.canonicalize().is_ok_and(|file| file == real))
+        let is_capture = || FileSource::open(slice::from_ref(&real), TimeWindow::default()).is_ok();
+        self.files
+            .iter()
+            .filter_map(|input| input.canonicalize().ok())
+            .any(|input| input == real || Some(input.as_path()) == real.parent() && is_capture())
     }
 
     /// The parser that these options ask for.

@@ -63,7 +63,12 @@ enum Command {
 
 /// Runs the command that `arguments` ask for. Where they make no sense, clap says so and exits.
 pub fn run(arguments: Vec<OsString>) -> anyhow::Result<ExitCode> {
-    match Cli::parse_from(config::expand(arguments)?).command {
+    let arguments = config::expand(arguments)?;
+    let cli = Cli::try_parse_from(&arguments).unwrap_or_else(|error| {
+        config::point_at_file(&arguments, &error);
+        error.exit()
+    });
+    match cli.command {
         Command::Replay(args) => replay::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Generate(args) => generate::run(args),

@@ -105,6 +105,7 @@ pub fn run(args: &ReplayArgs) -> anyhow::Result<ExitCode> {
         return Err(Usage::new(both).into());
     }
     let plan = plan(args)?;
+    args.store.check_variants(plan.store.backend).map_err(Usage::new)?;
     let sizing = plan.store.sizing().map_err(Usage::new)?;
     if args.verbose {
         output::say(format_args!("acsm: {}", describe(&plan, &sizing)));
@@ -128,7 +129,8 @@ pub fn run(args: &ReplayArgs) -> anyhow::Result<ExitCode> {
         Err(RunError::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
             return Ok(ExitCode::SUCCESS);
         }
-        result => result.with_context(|| alerts_name(args))?,
+        Err(error @ RunError::Output(_)) => return Err(error).with_context(|| alerts_name(args)),
+        result => result?,
     };
 
     let trace = TraceReport::new(&outcome.frames, &source.link_types(), source.damages());

@@ -100,7 +100,10 @@ impl RuleArgs {
         };
         let name = self.rules.as_deref().unwrap_or(by_preset);
         let rules = Rules::load(name).context("the rules cannot be used")?;
-        rules.require_flow_key(kind).map_err(Usage::new)?;
+        rules.require_flow_key(kind).map_err(|error| {
+            let todo = "choose --flow-key, or a --preset that fits the rules";
+            Usage::new(anyhow::anyhow!("{error}; {todo}"))
+        })?;
         Ok(rules)
     }
 

@@ -1,11 +1,12 @@
 //! `acsm rules`: check a rules file, list those that come with acsm, show one.
 
-use std::io::{self, Write};
+use std::io::Write as _;
 use std::process::ExitCode;
 
-use anyhow::{Context, bail};
+use anyhow::{Context as _, bail};
 use clap::{Args, Subcommand};
 
+use super::output;
 use crate::machine::{RuleKind, Rules, SHIPPED};
 
 const EXAMPLES: &str = "\
@@ -48,7 +49,7 @@ pub fn run(args: RulesArgs) -> anyhow::Result<ExitCode> {
         Verb::Check { file } => {
             let rules = Rules::load(&file).context("the rules cannot be used")?;
             for warning in &rules.warnings {
-                super::output::say(format_args!("warning: {warning}"));
+                output::say(format_args!("acsm: warning: {warning}"));
             }
             summary(&rules)
         }
@@ -58,11 +59,7 @@ pub fn run(args: RulesArgs) -> anyhow::Result<ExitCode> {
             None => bail!("no rules file `{name}` comes with acsm; `acsm rules list` names them"),
         },
     };
-    match io::stdout().lock().write_all(text.as_bytes()) {
-        // whoever reads has seen enough
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
-        result => result.context("cannot write to standard output").map(|()| ExitCode::SUCCESS),
-    }
+    output::to_stdout(|out| out.write_all(text.as_bytes()))
 }
 
 /// `tcp-flags: 6 states, 8 transitions, 16 rules (…)`

@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 
 use crate::engine::Phase;
-use crate::spec::{Backend, Budget, Expire, KbfDecode, LayoutKind, SbfRules, StoreSpec};
+use crate::spec::{Backend, Budget, Expire, KbfDecode, LayoutKind, SbfRules, SpecError, StoreSpec};
 use crate::units::{parse_bytes, parse_count, parse_duration_nanos, parse_share};
 
 /// Heading of the options that only those need who compare with the papers.
@@ -58,13 +58,13 @@ pub struct StoreArgs {
     #[arg(long, help_heading = VARIANTS, value_enum, default_value = "found")]
     pub touch: Touch,
 
-    /// How kbf decodes cells that several flows share
-    #[arg(long, help_heading = VARIANTS, value_enum, default_value = "all-pairs")]
-    pub decode: DecodeName,
+    /// How kbf decodes cells that several flows share [default: all-pairs]
+    #[arg(long, help_heading = VARIANTS, value_enum)]
+    pub decode: Option<DecodeName>,
 
-    /// What sbf does with flows that share a cell
-    #[arg(long, help_heading = VARIANTS, value_enum, default_value = "stateful")]
-    pub sbf_rules: SbfRulesName,
+    /// What sbf does with flows that share a cell [default: stateful]
+    #[arg(long, help_heading = VARIANTS, value_enum)]
+    pub sbf_rules: Option<SbfRulesName>,
 
     /// dbf with single bits in place of counters: only the timer empties them
     #[arg(long, help_heading = VARIANTS)]
@@ -176,15 +176,28 @@ impl StoreArgs {
                 ExpireName::None => Expire::None,
             },
             sbf: match self.sbf_rules {
-                SbfRulesName::Stateful => SbfRules::Stateful,
-                SbfRulesName::PaperKbf => SbfRules::PaperKbf,
+                None | Some(SbfRulesName::Stateful) => SbfRules::Stateful,
+                Some(SbfRulesName::PaperKbf) => SbfRules::PaperKbf,
             },
             decode: match self.decode {
-                DecodeName::AllPairs => KbfDecode::AllPairs,
-                DecodeName::Literal => KbfDecode::Literal,
-                DecodeName::ThreeWay => KbfDecode::ThreeWay,
+                None | Some(DecodeName::AllPairs) => KbfDecode::AllPairs,
+                Some(DecodeName::Literal) => KbfDecode::Literal,
+                Some(DecodeName::ThreeWay) => KbfDecode::ThreeWay,
             },
             dbf_counters: !self.no_counters,
+        }
+    }
+
+    /// The variants that were asked for must be variants of `backend`.
+    pub fn check_variants(&self, backend: Backend) -> Result<(), SpecError> {
+        let variants = [
+            ("--decode", self.decode.is_some(), Backend::Kbf),
+            ("--sbf-rules", self.sbf_rules.is_some(), Backend::Sbf),
+            ("--no-counters", self.no_counters, Backend::Dbf),
+        ];
+        match variants.into_iter().find(|&(_, given, of)| given && of != backend) {
+            Some((option, ..)) => Err(SpecError::NotFor { option, backend: backend.name() }),
+            None => Ok(()),
         }
     }
 

@@ -48,12 +48,14 @@ pub enum SuppressionError {
         message: String,
     },
     /// It names a rule that does not exist.
-    #[error("{path}: there is no rule `{rule}`; `acsm rules list` shows them all", path = path.display())]
+    #[error("{path}: there is no rule `{rule}`; those in use are {known}", path = path.display())]
     UnknownRule {
         /// Which file.
         path: PathBuf,
         /// The name.
         rule: String,
+        /// The names there are.
+        known: String,
     },
 }
 
@@ -87,7 +89,8 @@ impl Suppressions {
         for entry in file.suppress {
             if let Some(rule) = entry.rule.as_ref().filter(|rule| book.find(rule).is_none()) {
                 let (path, rule) = (path.to_owned(), rule.clone());
-                return Err(SuppressionError::UnknownRule { path, rule });
+                let names: Vec<&str> = book.iter().map(|rule| rule.name.as_str()).collect();
+                return Err(SuppressionError::UnknownRule { path, rule, known: names.join(", ") });
             }
             entries.push(Suppression {
                 rule: entry.rule,

@@ -58,7 +58,8 @@ pub struct StateInfo {
     pub name: String,
     /// What it means.
     pub doc: String,
-    /// An unfinished handshake: lives half as long as other states.
+    /// An unfinished handshake: forgotten after half a phase to one and a half, where other states
+    /// have one to two.
     pub half_open: bool,
     /// The connection is over; the state is kept so that stragglers are no event.
     pub lingering: bool,

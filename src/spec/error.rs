@@ -3,6 +3,7 @@
 use thiserror::Error;
 
 use super::{HASHES_LIMIT, MEMORY_LIMIT_BYTES};
+use crate::flow::FlowId;
 use crate::state::State;
 
 /// A wish that cannot be met. The message names the option and what would do.
@@ -57,6 +58,15 @@ pub enum SpecError {
     TooLarge {
         /// What it would take; a float, as it may be beyond all integers.
         bytes: f64,
+    },
+    /// More cells than a store can number.
+    #[error(
+        "the store would have {cells:.1e} cells, the limit is {limit:.1e}: lower --flows or --memory, or raise --fp-rate",
+        limit = (FlowId::SHARDS as u64 * u64::from(u32::MAX)) as f64
+    )]
+    TooManyCells {
+        /// How many it would have.
+        cells: f64,
     },
     /// Bits that nothing would ever clear.
     #[error("dbf without counters never forgets unless a timer does it: use --expire timer")]

@@ -115,7 +115,7 @@ impl StoreSpec {
         let cells_per_part = (cells as u64).div_ceil(parts).max(1);
         // Stores count the cells of a shard in 32 bits.
         if cells_per_part * hashes as u64 > u64::from(u32::MAX) {
-            return Err(SpecError::TooLarge { bytes });
+            return Err(SpecError::TooManyCells { cells });
         }
         let cells_per_shard = cells_per_part * hashes as u64;
         let lines = cells_per_shard.div_ceil(cells_per_line(cell_bits, self.expire) as u64);

@@ -59,8 +59,8 @@ impl Trace {
 
 fn check(spec: &TraceSpec) -> Result<(), TraceError> {
     let positive = [
-        (spec.packets, "the number of packets"),
         (spec.flows, "the number of flows"),
+        (spec.packets, "the number of packets"),
         (spec.duration_nanos, "the duration"),
         (spec.format.snaplen.into(), "the snaplen"),
     ];

@@ -45,6 +45,9 @@ fn wrong_usage_exits_2_and_says_what_to_do() {
     for (args, advice) in [
         (&["--packets", "many"][..], "10M"),
         (&["--packets", "0"], "at least 1"),
+        (&["--flows", "0"], "number of flows"),
+        (&["--truth", trace], "would overwrite the trace"),
+        (&["--truth", "-"], "a file of its own"),
         (&["--packets", "100", "--flows", "1000"], "raise --packets or lower --flows"),
         (&["--attacks", "smurf"], "synack_reflection"),
         (&["--profile", "paper", "--packets", "900k"], "908522 flows"),

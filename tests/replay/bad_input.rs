@@ -33,6 +33,7 @@ fn wrong_usage_exits_with_2_and_names_the_option() {
         ("--flows 1e15", "the limit is"),
         ("--memory 10B", "--memory 10B is too small: the least that works here is"),
         ("--memory 10TB", "the limit is"),
+        ("--memory 50GiB --backend dbf", "cells, the limit is"),
         ("--memory 0", "too small"),
         ("--memory much", "64MiB"),
         ("--memory 10B --backend exact", "too small"),
@@ -42,6 +43,10 @@ fn wrong_usage_exits_with_2_and_names_the_option() {
         ("--hashes 3 --backend exact", "--hashes does not apply to --backend exact"),
         ("--cell-bits 7", "8, 16 or 32"),
         ("--cell-bits 8 --backend exact", "--cell-bits"),
+        ("--decode literal --backend sbf", "--decode does not apply to --backend sbf"),
+        ("--sbf-rules stateful", "--sbf-rules does not apply to --backend kbf"),
+        ("--no-counters", "--no-counters does not apply to --backend kbf"),
+        ("--no-counters --backend dbf --expire none", "--expire timer"),
         ("--backend bloom", "kbf"),
         ("--workers 0", "1..=16"),
         ("--workers 17", "1..=16"),
@@ -78,7 +83,13 @@ fn alerts_never_overwrite_what_is_read() {
     let mine = folder.write("mine.pcap", &bytes);
     let options = format!("--alerts {}/./mine.pcap", folder.path("").display());
     fails(&options, &[&mine], 2, "would be read and overwritten");
+    // Nor as one of a directory's; what is no capture there is not read.
+    let directory = folder.path("");
+    fails(&options, &[&directory], 2, "would be read and overwritten");
     assert!(std::fs::read(&mine).unwrap() == bytes);
+    let eve = folder.write("eve.json", "{}\n");
+    let output = acsm(&format!("replay --alerts {}", eve.display()), &[&directory]);
+    assert!(output.status.success(), "{}", stderr(&output));
     fails("- -", &[], 2, "only once");
 }
 
