@@ -105,6 +105,10 @@ impl FromStr for Timestamp {
 }
 
 fn epoch_seconds(text: &str) -> Option<Timestamp> {
+    // Who writes four digits means a year, and should say which moment of it.
+    if text.len() == 4 {
+        return None;
+    }
     let (secs, nanos) = match text.split_once('.') {
         Some((secs, fraction)) => (secs, fraction_nanos(fraction)?),
         None => (text, 0),
@@ -234,6 +238,7 @@ mod tests {
             "",
             "-1",
             "noon",
+            "2024",
             "1e9",
             "2023-02-29",
             "2024-13-01",

@@ -47,4 +47,10 @@ pub trait Source {
     /// The next frame, or `None` at the end. An error ends the source; damage inside a file is
     /// no error: the source remembers it and goes on with what is left.
     fn next_frame(&mut self) -> Result<Option<Frame<'_>>, CaptureError>;
+
+    /// Whether the next frame may be long in coming: time to bring what is there to an end.
+    #[inline]
+    fn may_wait(&self) -> bool {
+        false
+    }
 }

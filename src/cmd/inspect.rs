@@ -1,12 +1,13 @@
 //! `acsm inspect`: exact facts about a trace.
 
 use std::process::ExitCode;
+use std::sync::atomic::Ordering;
 
 use clap::Args;
 
 use super::input::InputArgs;
-use super::output;
 use super::progress::Progress;
+use super::{output, signals};
 use crate::capture::Source as _;
 use crate::report::inspect::{Facts, Summary, page};
 use crate::report::trace::TraceReport;
@@ -44,17 +45,23 @@ pub struct InspectArgs {
 pub fn run(args: &InspectArgs) -> anyhow::Result<ExitCode> {
     let mut source = args.input.open()?;
     let parser = args.input.parser();
+    let stop = source.progress().stop_flag();
+    signals::stop_on_signals(&stop)?;
     let progress = Progress::new(source.progress(), args.quiet);
     let mut facts = Facts::default();
     while let Some(frame) = source.next_frame()? {
         facts.add(frame.time, &parser.parse(&frame));
         if facts.frames.packets.is_multiple_of(TICK_PACKETS) {
             progress.tick(facts.frames.packets);
+            if stop.load(Ordering::Relaxed) {
+                break;
+            }
         }
     }
     drop(progress);
     if !args.quiet {
         output::warn_of_damage(source.damages());
+        signals::warn_of_interruption(&stop);
     }
     let trace = TraceReport::new(&facts.frames, &source.link_types(), source.damages());
     let summary = Summary::new(&facts, trace);

@@ -15,6 +15,7 @@ mod progress;
 mod replay;
 mod rule_args;
 mod rules;
+mod signals;
 mod stopwatch;
 mod store_args;
 mod usage;

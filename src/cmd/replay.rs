@@ -5,8 +5,6 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use anyhow::Context as _;
@@ -16,7 +14,7 @@ use super::input::InputArgs;
 use super::progress::Progress;
 use super::rule_args::RuleArgs;
 use super::store_args::StoreArgs;
-use super::{Usage, output, stopwatch};
+use super::{Usage, output, signals, stopwatch};
 use crate::engine::{Outcome, RunError, RunPlan, Watch, run as run_engine};
 use crate::report::alert::{AlertOutput, AlertTarget, LineOutput, Names};
 use crate::report::replay::{Context, Summary, page};
@@ -118,7 +116,7 @@ pub fn run(args: &ReplayArgs) -> anyhow::Result<ExitCode> {
     let names = Names { rules: &plan.rules, backend: plan.store.backend.name() };
     let mut sink = AlertOutput::new(names, args.rules.min_severity, alert_target(args)?);
     let stop = source.progress().stop_flag();
-    stop_on_signals(&stop)?;
+    signals::stop_on_signals(&stop)?;
     let started = Instant::now();
     let progress = Progress::new(source.progress(), args.quiet || alerts_on_terminal(args));
     let tick = |packets| progress.tick(packets);
@@ -138,7 +136,7 @@ pub fn run(args: &ReplayArgs) -> anyhow::Result<ExitCode> {
     let summary = Summary::new(&outcome, Context { plan: &plan, sizing, trace, seconds });
     if !args.quiet {
         output::warn_of_damage(source.damages());
-        warn_of_interruption(&stop);
+        signals::warn_of_interruption(&stop);
     }
     print(args, &summary, &outcome)?;
     match outcome.failure {
@@ -214,27 +212,6 @@ fn alerts_on_terminal(args: &ReplayArgs) -> bool {
     to_stdout && io::stdout().is_terminal()
 }
 
-/// Set by the first SIGINT or SIGTERM; the second one ends the process at once.
-fn stop_on_signals(stop: &Arc<AtomicBool>) -> anyhow::Result<()> {
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        signal_hook::flag::register_conditional_shutdown(signal, 1, Arc::clone(stop))
-            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(stop)))
-            .context("cannot handle signals")?;
-    }
-    // A file that may not grow further is an error of the write, which leaves whole lines; by
-    // default the signal would end the process in the middle of one.
-    #[cfg(unix)]
-    signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default())
-        .context("cannot handle signals")?;
-    Ok(())
-}
-
-fn warn_of_interruption(stop: &AtomicBool) {
-    if stop.load(Ordering::Relaxed) {
-        output::say("acsm: interrupted; the summary covers what was read");
-    }
-}
-
 /// The summary is data, unless alerts have standard output for themselves.
 fn print(args: &ReplayArgs, summary: &Summary, outcome: &Outcome) -> anyhow::Result<ExitCode> {
     if args.json {
@@ -242,7 +219,8 @@ fn print(args: &ReplayArgs, summary: &Summary, outcome: &Outcome) -> anyhow::Res
     }
     if args.alerts.as_deref() == Some(Path::new("-")) {
         if !args.quiet {
-            page::write(&mut anstream::stderr(), summary, outcome).context("standard error")?;
+            // Whoever closed standard error does not want to see it.
+            let _ = page::write(&mut anstream::stderr(), summary, outcome);
         }
         return Ok(ExitCode::SUCCESS);
     }

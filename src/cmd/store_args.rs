@@ -38,9 +38,9 @@ pub struct StoreArgs {
     #[arg(long, value_name = "BITS")]
     pub cell_bits: Option<u32>,
 
-    /// Where the cells of a flow lie
-    #[arg(long, value_enum, default_value = "spread")]
-    pub layout: LayoutName,
+    /// Where the cells of a flow lie [default: spread]
+    #[arg(long, value_enum)]
+    pub layout: Option<LayoutName>,
 
     /// How flows that went silent leave the store
     #[arg(long, value_enum, default_value = "timer")]
@@ -169,7 +169,7 @@ impl StoreArgs {
             hashes: self.hashes,
             cell_bits: self.cell_bits,
             layout: match self.layout {
-                LayoutName::Spread => LayoutKind::Spread,
+                None | Some(LayoutName::Spread) => LayoutKind::Spread,
             },
             expire: match self.expire {
                 ExpireName::Timer => Expire::Timer,
@@ -195,8 +195,10 @@ impl StoreArgs {
             ("--sbf-rules", self.sbf_rules.is_some(), Backend::Sbf),
             ("--no-counters", self.no_counters, Backend::Dbf),
         ];
-        match variants.into_iter().find(|&(_, given, of)| given && of != backend) {
-            Some((option, ..)) => Err(SpecError::NotFor { option, backend: backend.name() }),
+        let stray = variants.into_iter().find(|&(_, given, of)| given && of != backend);
+        let layout = (self.layout.is_some() && backend == Backend::Exact).then_some("--layout");
+        match stray.map(|(option, ..)| option).or(layout) {
+            Some(option) => Err(SpecError::NotFor { option, backend: backend.name() }),
             None => Ok(()),
         }
     }

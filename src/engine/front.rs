@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use super::clock::Clock;
 use super::learning::Learning;
 use super::run::RunPlan;
-use super::thresholds::{Firing, Prepared, SketchLimits, Thresholds};
+use super::thresholds::{Firing, Losses, Prepared, SketchLimits, Thresholds};
 use super::worker::Event;
 use crate::flow::{FlowKeyKind, Keyer, Packet};
 use crate::store::Epoch;
@@ -80,6 +80,11 @@ impl Front {
         if let Some(thresholds) = &mut self.thresholds {
             thresholds.finish(&mut |firing| firings.push((u32::MAX, firing)));
         }
+    }
+
+    /// What the thresholds' bounded memory left out.
+    pub fn losses(&self) -> Losses {
+        self.thresholds.as_ref().map(Thresholds::losses).unwrap_or_default()
     }
 
     /// The epoch of the last packet.

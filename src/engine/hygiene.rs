@@ -1,7 +1,7 @@
 //! What thins alerts out, so that those that remain are read.
 //!
-//! In this order: muted rules, home networks, the suppression list, the cool-down per rule and
-//! source, the budget per second. Marks (`flow_fin`, `flow_rst`) are facts to be counted: they are
+//! In this order: muted rules, home networks, the suppression list, the budget per second, the
+//! cool-down per rule and source. Marks (`flow_fin`, `flow_rst`) are facts to be counted: they are
 //! exempt from cool-down and budget. Thresholds have a cool-down of their own and are exempt from
 //! the budget, so that chatter never hides a flood.
 
@@ -85,6 +85,11 @@ impl<'a> AlertFilter<'a> {
             return false;
         }
         if !matches!(rule.kind, RuleKind::Mark | RuleKind::Threshold) {
+            // The budget first: an alert that is not shown must not silence those after it.
+            if !self.has_budget() {
+                self.left_out.over_budget += 1;
+                return false;
+            }
             match self.cooldowns.judge(rule.id, src, self.now, rule.cooldown_nanos) {
                 Verdict::Show { left_out } => alert.left_out = left_out,
                 Verdict::LeaveOut => {
@@ -92,22 +97,19 @@ impl<'a> AlertFilter<'a> {
                     return false;
                 }
             }
-            if !self.is_within_budget() {
-                self.left_out.over_budget += 1;
-                return false;
-            }
+            self.shown_this_second += 1;
         }
         self.shown[usize::from(rule.id.0)] += 1;
         true
     }
 
-    fn is_within_budget(&mut self) -> bool {
+    /// Whether this second may show one more.
+    fn has_budget(&mut self) -> bool {
         let second = self.now.as_nanos() / NANOS_PER_SEC;
         if second != self.second {
             self.second = second;
             self.shown_this_second = 0;
         }
-        self.shown_this_second += 1;
-        self.shown_this_second <= self.rules.hygiene.alerts_per_second
+        self.shown_this_second < self.rules.hygiene.alerts_per_second
     }
 }

@@ -13,7 +13,7 @@ use super::front::{Front, Watch};
 use super::gather::{AlertCounts, Gather};
 use super::hygiene::AlertFilter;
 use super::tally::Tally;
-use super::thresholds::{Firing, Prepared};
+use super::thresholds::{Firing, Losses, Prepared};
 use super::verify::{Scope, Verifier};
 use super::worker::{WorkPlan, Worker};
 use crate::capture::parse::Parser;
@@ -68,6 +68,8 @@ pub struct Outcome {
     pub stats: StoreStats,
     /// Alerts shown and left out.
     pub alerts: AlertCounts,
+    /// What the thresholds' bounded memory left out.
+    pub losses: Losses,
     /// Whether the capture seems to show one direction of its flows only.
     pub one_way: bool,
     /// Why reading ended early, if it did. What was read before it is in all figures.
@@ -173,6 +175,9 @@ impl<'a, F: Source, K: Sink, R: FnMut(u64)> Job<'a, F, K, R> {
             if crew.send(&mut findings)? {
                 gather.round(&mut findings, &waiting.pop_front().unwrap_or_default())?;
             }
+            if self.source.may_wait() {
+                show_all(&mut crew, &mut gather, &mut waiting, &mut findings)?;
+            }
             (self.on_round)(frames.packets);
             match more {
                 Ok(true) if !self.stop.load(Ordering::Relaxed) => {}
@@ -180,16 +185,27 @@ impl<'a, F: Source, K: Sink, R: FnMut(u64)> Job<'a, F, K, R> {
                 Err(error) => break Some(error),
             }
         };
-        while crew.receive(&mut findings)? {
-            gather.round(&mut findings, &waiting.pop_front().unwrap_or_default())?;
-        }
+        show_all(&mut crew, &mut gather, &mut waiting, &mut findings)?;
         let mut last = Vec::new();
         front.finish(&mut last);
         gather.round(&mut findings, &last)?;
         let (tally, stats) = crew.finish(front.epoch())?;
-        let one_way = front.is_one_way();
-        Ok(Outcome { frames, tally, stats, alerts: gather.finish(), one_way, failure })
+        let (losses, one_way) = (front.losses(), front.is_one_way());
+        Ok(Outcome { frames, tally, stats, alerts: gather.finish(), losses, one_way, failure })
     }
+}
+
+/// Waits for all rounds on their way and shows what they found.
+fn show_all<'scope, 'plan: 'scope, S: Store + 'scope, K: Sink>(
+    crew: &mut Crew<'scope, 'plan, S>,
+    gather: &mut Gather<'_, K>,
+    waiting: &mut Waiting,
+    findings: &mut Findings,
+) -> Result<(), RunError> {
+    while crew.receive(findings)? {
+        gather.round(findings, &waiting.pop_front().unwrap_or_default())?;
+    }
+    Ok(())
 }
 
 fn gather_for<'a, K: Sink>(plan: &'a RunPlan, sink: &'a mut K) -> Gather<'a, K> {
@@ -209,7 +225,8 @@ struct Reader<'r, F> {
 }
 
 impl<F: Source> Reader<'_, F> {
-    /// Reads one round into `crew`. Says whether there may be more.
+    /// Reads one round into `crew`, a short one if the source makes us wait. Says whether there may
+    /// be more.
     fn fill<'plan: 'scope, 'scope, S: Store + 'scope>(
         &mut self,
         crew: &mut Crew<'scope, 'plan, S>,
@@ -228,19 +245,26 @@ impl<F: Source> Reader<'_, F> {
             if !more? {
                 return Ok(false);
             }
+            if index > 0 && self.source.may_wait() {
+                break;
+            }
         }
         Ok(true)
     }
 
-    /// Reads until the group is full. Says whether there may be more.
+    /// Reads until the group is full, or the source has nothing to give at the moment. Says whether
+    /// there may be more.
     #[inline]
     fn read_group(
         &mut self,
         group: &mut [Option<(Packet, Option<Prepared>)>; GROUP],
         frames: &mut FrameTally,
     ) -> Result<bool, CaptureError> {
-        for place in group {
+        for (n, place) in group.iter_mut().enumerate() {
             let packet = loop {
+                if n > 0 && self.source.may_wait() {
+                    return Ok(true);
+                }
                 let Some(frame) = self.source.next_frame()? else { return Ok(false) };
                 let parsed = self.parser.parse(&frame);
                 frames.add(frame.time, &parsed);

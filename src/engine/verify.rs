@@ -118,11 +118,8 @@ impl Verifier {
     pub fn new(machine: &Machine, timed: bool, scope: Scope) -> Result<Verifier, StoreError> {
         let mut spec = StoreSpec::new(Backend::Exact, machine.states().len());
         spec.flows = FIRST_FLOWS;
-        let mut half_open = [false; State::LIMIT];
-        for (flag, info) in half_open.iter_mut().zip(machine.states()) {
-            *flag = info.half_open;
-        }
         let shadow = Exact::growing(&spec.sizing()?, timed)?;
+        let half_open = machine.half_open();
         Ok(Verifier { shadow, half_open, flows: HashMap::new(), errors: Errors::default(), scope })
     }
 

@@ -69,7 +69,7 @@ pub struct Worker<'a, S: Store> {
     shards: Vec<Shard<S>>,
     /// Maps a flow's shard to its place in `shards`.
     shard_at: [usize; FlowId::SHARDS],
-    /// Which states are half-open: they live half as long.
+    /// Which states are half-open: they live shorter.
     half_open: [bool; State::LIMIT],
     /// Where the flows of a group are: room that is used again.
     places: Vec<S::Place>,
@@ -94,10 +94,7 @@ impl<'a, S: Store> Worker<'a, S> {
         for (place, (number, _)) in stores.iter().enumerate() {
             shard_at[*number] = place;
         }
-        let mut half_open = [false; State::LIMIT];
-        for (flag, info) in half_open.iter_mut().zip(plan.machine.states()) {
-            *flag = info.half_open;
-        }
+        let half_open = plan.machine.half_open();
         let shard = |(number, store)| Shard { number, store, events: 0 };
         let shards = stores.into_iter().map(shard).collect();
         let places = Vec::with_capacity(GROUP);

@@ -124,6 +124,12 @@ impl Machine {
         &self.states
     }
 
+    /// Which states are half-open, by index.
+    pub fn half_open(&self) -> [bool; State::LIMIT] {
+        let is = |index: usize| self.states.get(index).is_some_and(|state| state.half_open);
+        std::array::from_fn(is)
+    }
+
     /// What is known about a state of this machine.
     pub fn state(&self, state: State) -> Option<&StateInfo> {
         self.states.get(state.index())

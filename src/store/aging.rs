@@ -26,7 +26,7 @@ impl Epoch {
         Stamp { now: self, half: false }
     }
 
-    /// The stamp of half-open flows, one epoch older: they live half as long.
+    /// One epoch older: alive until this epoch ends. For flows that are to live shorter.
     #[inline]
     pub const fn half_stamp(self) -> Stamp {
         Stamp { now: self, half: true }

@@ -2,6 +2,7 @@
 
 use thiserror::Error;
 
+use crate::flow::FlowId;
 use crate::spec::SpecError;
 
 /// A store that cannot be made.
@@ -11,7 +12,11 @@ pub enum StoreError {
     #[error(transparent)]
     Spec(#[from] SpecError),
     /// The machine does not have the memory.
-    #[error("not enough memory for a store of {bytes} bytes: lower --flows or --memory")]
+    #[error(
+        "not enough memory: one of {shards} parts of the store takes {mib} MiB; lower --flows or --memory",
+        shards = FlowId::SHARDS,
+        mib = bytes >> 20
+    )]
     OutOfMemory {
         /// What one shard asked for.
         bytes: usize,

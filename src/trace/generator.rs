@@ -70,6 +70,11 @@ fn check(spec: &TraceSpec) -> Result<(), TraceError> {
     if spec.flows > TraceSpec::MAX_FLOWS {
         return Err(TraceError::TooManyFlows { flows: spec.flows, limit: TraceSpec::MAX_FLOWS });
     }
+    if spec.packets > TraceSpec::MAX_PACKETS {
+        return Err(TraceError::Contradiction(
+            "a trace has 10^12 packets at the most; lower --packets",
+        ));
+    }
     if spec.duration_nanos > TraceSpec::MAX_DURATION_NANOS {
         return Err(TraceError::Contradiction(
             "a trace lasts a year at the most; lower --duration",

@@ -52,6 +52,9 @@ impl TraceSpec {
     /// The most flows that the address plan has room for.
     pub const MAX_FLOWS: u64 = 10_000_000;
 
+    /// The most packets of a trace: some 70 TB of them.
+    pub const MAX_PACKETS: u64 = 1_000_000_000_000;
+
     /// The longest a trace can be; pcap's seconds end in 2106.
     pub const MAX_DURATION_NANOS: u64 = 366 * 86_400 * NANOS_PER_SEC;
 

@@ -29,7 +29,7 @@ const NAMES: [(&str, &[&str], &[&str]); 8] = [
     ),
     ("/flows", &["inserted", "deleted", "live", "live_estimated", "cells_aged"], &["cells_shared"]),
     ("/lookups", &["known", "absent", "dont_know"], &[]),
-    ("/alerts", &["total", "by_rule"], &["only_counted", "left_out"]),
+    ("/alerts", &["total", "by_rule"], &["only_counted", "left_out", "thresholds"]),
     (
         "/errors",
         &[

@@ -135,11 +135,29 @@ fn a_signal_ends_it_with_the_summary_so_far() {
         assert!(stderr(&output).contains("interrupted; the summary covers what was read"));
         let summary: Value = serde_json::from_slice(&output.stdout).unwrap();
         let packets = count(&summary, "/trace/packets");
-        // The first alerts are seen after a round of packets; half the trace had come.
-        assert!((2048..16_000).contains(&packets), "{packets}: what had come is counted");
+        // The first alerts are seen as soon as the pipe makes us wait; half the trace had come.
+        assert!((1..16_000).contains(&packets), "{packets}: what had come is counted");
         assert!(summary["trace"]["damaged"].is_null(), "an interruption is no damage");
         let shown = valid_lines(&std::fs::read_to_string(&alerts).unwrap());
         assert_eq!(shown as u64, count(&summary, "/alerts/total"));
+        std::fs::remove_file(&alerts).unwrap();
+    }
+}
+
+/// What a pipe has told is shown while it stays open, be it less than a round of packets.
+#[test]
+fn alerts_do_not_wait_for_a_pipe_to_end() {
+    let trace = Path::new(env!("CARGO_MANIFEST_DIR")).join("traces/resets.pcap");
+    let folder = Folder::new();
+    let alerts = folder.path("alerts.json");
+    for workers in [1, 2] {
+        let line = format!("replay -q --workers {workers} --alerts {} -", alerts.display());
+        let mut child = spawn(command(&line, &[]));
+        let mut input = child.stdin.take().unwrap();
+        input.write_all(&std::fs::read(&trace).unwrap()).unwrap();
+        waits_until(|| std::fs::metadata(&alerts).is_ok_and(|file| file.len() > 0));
+        drop(input);
+        assert_eq!(ends(child, "the pipe's end").status.code(), Some(0));
         std::fs::remove_file(&alerts).unwrap();
     }
 }

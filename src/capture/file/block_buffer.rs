@@ -57,6 +57,14 @@ impl BlockBuffer {
         self.end - self.start >= bytes || self.fill(bytes)
     }
 
+    /// Whether fewer than `bytes` are here and more are yet to come.
+    #[inline]
+    pub fn may_wait_for(&self, bytes: usize) -> bool {
+        self.end - self.start < bytes
+            && !self.input_ended
+            && matches!(&self.input, Input::Ahead(ahead) if ahead.is_dry())
+    }
+
     /// What is unread and already here; at least what [`has`](Self::has) last affirmed.
     #[inline]
     pub fn unread(&self) -> &[u8] {

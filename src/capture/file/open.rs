@@ -43,6 +43,14 @@ impl Place {
         }
     }
 
+    /// Whether its bytes come when somebody sends them: a pipe, a terminal, a device.
+    pub fn is_paced_by_others(&self) -> bool {
+        match self {
+            Place::StandardInput => true,
+            Place::File(path) => path.metadata().is_ok_and(|metadata| !metadata.is_file()),
+        }
+    }
+
     fn open(&self) -> Result<Box<dyn Read + Send>, CaptureError> {
         match self {
             Place::StandardInput if io::stdin().is_terminal() => {
@@ -128,6 +136,15 @@ impl CaptureReader {
         match self {
             CaptureReader::Pcap(reader) => reader.advance(),
             CaptureReader::Pcapng(reader) => reader.advance(),
+        }
+    }
+
+    /// Whether the next record may be long in coming.
+    #[inline]
+    pub fn may_wait(&self) -> bool {
+        match self {
+            CaptureReader::Pcap(reader) => reader.may_wait(),
+            CaptureReader::Pcapng(reader) => reader.may_wait(),
         }
     }
 

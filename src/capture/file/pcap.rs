@@ -101,6 +101,12 @@ impl PcapReader {
         })
     }
 
+    /// Whether the next record may be long in coming.
+    #[inline]
+    pub fn may_wait(&self) -> bool {
+        self.buffer.may_wait_for(self.layout.record_header_bytes)
+    }
+
     /// The bytes of the record that [`advance`](Self::advance) gave last.
     #[inline]
     pub fn bytes(&self, record: &Record) -> &[u8] {

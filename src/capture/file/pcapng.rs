@@ -102,6 +102,12 @@ impl PcapngReader {
         None
     }
 
+    /// Whether the next block may be long in coming.
+    #[inline]
+    pub fn may_wait(&self) -> bool {
+        self.buffer.may_wait_for(MIN_BLOCK_BYTES as usize)
+    }
+
     /// The bytes of the record that [`advance`](Self::advance) gave last.
     #[inline]
     pub fn bytes(&self, record: &Record) -> &[u8] {

@@ -76,6 +76,11 @@ impl ReadAhead {
         Ok(None)
     }
 
+    /// Whether no block is waiting to be taken.
+    pub fn is_dry(&self) -> bool {
+        self.full.is_empty() && !self.over
+    }
+
     /// Gives the bytes of a block back, to be filled again.
     pub fn recycle(&self, mut bytes: Vec<u8>) {
         if bytes.len() != HEADROOM_BYTES + BLOCK_BYTES {

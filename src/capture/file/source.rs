@@ -35,6 +35,7 @@ pub struct FileSource {
     /// What `current` reads, then what is still to come.
     places: std::vec::IntoIter<Place>,
     current_place: Place,
+    current_is_paced: bool,
     link_types: BTreeSet<LinkType>,
     damages: Vec<Damage>,
     progress: Arc<ReadProgress>,
@@ -55,6 +56,7 @@ impl FileSource {
             filter: None,
             places: inputs.places.into_iter(),
             current_place: Place::StandardInput,
+            current_is_paced: false,
             link_types: BTreeSet::new(),
             damages: inputs.damages,
             progress: Arc::new(ReadProgress::new(inputs.total_bytes)),
@@ -115,6 +117,7 @@ impl FileSource {
         }
         let Some(place) = self.places.next() else { return Ok(false) };
         self.current = Some(CaptureReader::open(&place, Purpose::Read, self.progress())?);
+        self.current_is_paced = place.is_paced_by_others();
         self.current_place = place;
         Ok(true)
     }
@@ -137,5 +140,10 @@ impl Source for FileSource {
             wire_bytes: record.wire_bytes,
             bytes: reader.bytes(&record),
         }))
+    }
+
+    #[inline]
+    fn may_wait(&self) -> bool {
+        self.current_is_paced && self.current.as_ref().is_some_and(CaptureReader::may_wait)
     }
 }

@@ -21,6 +21,11 @@
 //! an ICMP error quotes. VLAN, MPLS, PPPoE and SNAP are link layer, not tunnels. Whatever does not
 //! count has a reason, a [`Skip`].
 //!
+//! **One walker.** etherparse's lax API knows fewer shapes than captures hold (no 802.11, SLL2,
+//! C-HDLC, tunnels by UDP port), so a walker of our own is needed anyway and serves for all. etherparse
+//! is the oracle: a property test and a fuzz target hold the two to the same answer wherever it
+//! covers the shape.
+//!
 //! **Truncation.** Lengths in headers say where a header's payload ends, so that the padding of
 //! short Ethernet frames is not taken for data; that less was captured than they promise is
 //! normal (a snaplen of 64 bytes) and no reason to skip a packet.

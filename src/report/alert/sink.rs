@@ -60,7 +60,11 @@ impl Sink for AlertOutput<'_> {
             AlertTarget::Text { lines, colours } => {
                 lines.line(|out| append_text(out, &text, *colours))
             }
-            _ => writeln!(io::stderr(), "{text}"),
+            _ => {
+                // Whoever closed standard error does not want to see them.
+                let _ = writeln!(io::stderr(), "{text}");
+                Ok(())
+            }
         }
     }
 

@@ -31,6 +31,11 @@ fn trace(out: &mut impl Write, summary: &Summary, outcome: &Outcome) -> io::Resu
     if let Some((first, last)) = outcome.frames.span {
         writeln!(out, "  time         {first} to {last} ({})", duration(last.since(first)))?;
     }
+    if !trace.skipped.is_empty() {
+        let reasons: Vec<String> =
+            trace.skipped.iter().map(|(why, n)| format!("{why} {n}")).collect();
+        writeln!(out, "  skipped      {}", reasons.join(", "))?;
+    }
     if let Some(damage) = &trace.damaged {
         writeln!(out, "  damaged      {damage}")?;
     }
@@ -111,6 +116,16 @@ fn alerts(out: &mut impl Write, summary: &Summary) -> io::Result<()> {
     if left_out > 0 {
         writeln!(out, "\n{HEADING}Left out       {:>11}{HEADING:#}", grouped(left_out))?;
         counts(out, &alerts.left_out)?;
+    }
+    let lost = &alerts.thresholds;
+    if lost.unwatched + lost.evicted_keys > 0 {
+        writeln!(
+            out,
+            "  thresholds ran out of room: {} first packets unwatched, {} keys forgotten; their \
+             counts are lower bounds",
+            grouped(lost.unwatched),
+            grouped(lost.evicted_keys)
+        )?;
     }
     Ok(())
 }

@@ -70,6 +70,8 @@ pub struct AlertReport {
     pub only_counted: Map<String, Value>,
     /// Alerts thinned out, by reason.
     pub left_out: Map<String, Value>,
+    /// What the thresholds' bounded memory left out.
+    pub thresholds: ThresholdReport,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -77,6 +79,14 @@ pub struct AlertReport {
 pub struct Speed {
     pub seconds: f64,
     pub packets_per_second: f64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[allow(missing_docs)]
+pub struct ThresholdReport {
+    pub unwatched: u64,
+    pub evicted_keys: u64,
+    pub counted_in_silence: u64,
 }
 
 /// What a summary needs beyond the outcome of the run.
@@ -166,7 +176,13 @@ fn alert_report(outcome: &Outcome, context: &Context<'_>) -> AlertReport {
         ("cooled_down", left_out.cooled_down),
         ("over_budget", left_out.over_budget),
     ];
+    let losses = outcome.losses;
     AlertReport {
+        thresholds: ThresholdReport {
+            unwatched: losses.unwatched,
+            evicted_keys: losses.evicted_keys,
+            counted_in_silence: losses.suppressed,
+        },
         total: outcome.alerts.shown.iter().sum(),
         by_rule: by_name(&outcome.alerts.shown),
         only_counted: by_name(&outcome.tally.only_counted),

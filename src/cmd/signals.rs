@@ -1,0 +1,30 @@
+//! Ctrl-C: what was read so far is summed up.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::Context as _;
+
+use super::output;
+
+/// Sets `stop` at the first SIGINT or SIGTERM; the second one ends the process at once.
+pub fn stop_on_signals(stop: &Arc<AtomicBool>) -> anyhow::Result<()> {
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::flag::register_conditional_shutdown(signal, 1, Arc::clone(stop))
+            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(stop)))
+            .context("cannot handle signals")?;
+    }
+    // A file that may not grow further is an error of the write, which leaves whole lines; by
+    // default the signal would end the process in the middle of one.
+    #[cfg(unix)]
+    signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default())
+        .context("cannot handle signals")?;
+    Ok(())
+}
+
+/// Says that the input was not read to its end.
+pub fn warn_of_interruption(stop: &AtomicBool) {
+    if stop.load(Ordering::Relaxed) {
+        output::say("acsm: interrupted; the summary covers what was read");
+    }
+}
