@@ -247,8 +247,8 @@ fn rules_that_cannot_be() {
         ":15: unknown word for `per`, `flow`, expected `source`, `destination`, `pair` or `source_and_port`",
     );
     base_refused(
-        &threshold("10s", "10"),
-        ":15: `10` is no duration; write a whole number and a unit: 500ms, 10s, 5m, 1h",
+        &threshold("10s", "ten"),
+        ":15: `ten` is not a length of time; write 250ms, 60s, 5m or 1h",
     );
     base_refused(&threshold("10s", "0s"), ":15: a window is longer than nothing");
     base_refused(&threshold("10s", "25h"), ":15: longer than a day (24h)");

@@ -5,7 +5,7 @@ use std::ops::Range;
 use toml::Spanned;
 
 use crate::flow::Direction;
-use crate::machine::{Input, Next, RuleBook, RuleId, RuleSet};
+use crate::machine::{Input, Next, RuleBook, RuleId, RuleKind, RuleSet};
 use crate::state::State;
 
 use super::RulesError;
@@ -262,9 +262,15 @@ fn rules(text: &Text, book: &RuleBook, names: &Names) -> Result<RuleSet, RulesEr
 }
 
 fn rule(text: &Text, book: &RuleBook, name: &Spanned<String>) -> Result<RuleId, RulesError> {
-    let found = book.find(name.get_ref()).map(|rule| rule.id);
-    found.ok_or_else(|| {
-        let known = alternatives(book.iter().map(|rule| rule.name.as_str()));
-        text.wrong_at(name, format!("unknown rule `{}`, expected {known}", name.get_ref()))
-    })
+    match book.find(name.get_ref()) {
+        Some(rule) if rule.kind == RuleKind::Threshold => {
+            let what = format!("rule `{}` counts packets: no single one can raise it", rule.name);
+            Err(text.wrong_at(name, what))
+        }
+        Some(rule) => Ok(rule.id),
+        None => {
+            let known = alternatives(book.iter().map(|rule| rule.name.as_str()));
+            Err(text.wrong_at(name, format!("unknown rule `{}`, expected {known}", name.get_ref())))
+        }
+    }
 }
