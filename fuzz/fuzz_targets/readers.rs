@@ -39,7 +39,10 @@ fuzz_target!(|capture: &[u8]| {
     let Some(&cut) = capture.last_chunk() else { return };
     let kept = usize::from(u16::from_le_bytes(cut)) % capture.len();
     let part = frames(&capture[..kept]).unwrap_or_default();
-    assert!(whole.starts_with(&part), "cut at {kept} of {}", capture.len());
+    // A decoder that meets damage loses what it decoded in that call: there the cut may give more.
+    let is_compressed = !capture.first_chunk().is_some_and(|magic| PLAIN.contains(magic));
+    let agrees = whole.starts_with(&part) || is_compressed && part.starts_with(&whole);
+    assert!(agrees, "cut at {kept} of {}", capture.len());
 });
 
 fn frames(capture: &[u8]) -> Result<Vec<Seen>, CaptureError> {

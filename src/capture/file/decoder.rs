@@ -6,30 +6,58 @@ use std::io::{self, Read};
 use super::block_buffer::BlockBuffer;
 use super::compression::Compression;
 
-/// How much a decoder is asked for at a time: some lose what they decoded in the call that fails,
-/// and each call costs them a copy of their window.
+/// What a read gives at the most.
 const READ_BYTES: usize = 64 * 1024;
+
+/// How much a decoder is asked for at a time. Most lose what they decoded in the call that meets
+/// damage, so they are asked for little: that much of the capture before the damage is lost.
+const STEP_BYTES: usize = 1024;
 
 /// The decoded bytes of a compressed input.
 pub(super) struct Decoder {
     compression: Compression,
     inner: Box<dyn Read + Send>,
+    step_bytes: usize,
+    /// What the next read will say: bytes that were decoded before it come first.
+    failure: Option<io::Error>,
 }
 
 impl Decoder {
     pub fn new(compression: Compression, input: BlockBuffer) -> Self {
-        Decoder { compression, inner: compression.decode(input) }
+        let step_bytes = match compression {
+            // Each call costs it a copy of its window, and it loses nothing.
+            Compression::Zstd => READ_BYTES,
+            _ => STEP_BYTES,
+        };
+        Decoder { compression, inner: compression.decode(input), step_bytes, failure: None }
     }
 }
 
 impl Read for Decoder {
     fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        if let Some(error) = self.failure.take() {
+            return Err(error);
+        }
         let wanted = room.len().min(READ_BYTES);
-        match self.inner.read(room.get_mut(..wanted).unwrap_or_default()) {
-            Err(error) if error.kind() != io::ErrorKind::Interrupted => {
-                Err(describe(self.compression, &error))
+        let mut filled = 0;
+        while filled < wanted {
+            let end = wanted.min(filled + self.step_bytes);
+            match self.inner.read(room.get_mut(filled..end).unwrap_or_default()) {
+                Ok(0) => break,
+                Ok(read) => filled += read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => {
+                    self.failure = Some(describe(self.compression, &error));
+                    break;
+                }
             }
-            result => result,
+        }
+        match self.failure.take() {
+            Some(error) if filled == 0 => Err(error),
+            failure => {
+                self.failure = failure;
+                Ok(filled)
+            }
         }
     }
 }
