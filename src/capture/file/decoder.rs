@@ -10,8 +10,8 @@ use super::compression::Compression;
 const READ_BYTES: usize = 64 * 1024;
 
 /// How much a decoder is asked for at a time. Most lose what they decoded in the call that meets
-/// damage, so they are asked for little: that much of the capture before the damage is lost. (xz holds more
-/// back on its own: some 64 KiB.)
+/// damage, so they are asked for little: that much of the capture before the damage is lost. (xz
+/// holds more back on its own: a chunk of LZMA2, up to 64 KiB.)
 const STEP_BYTES: usize = 1024;
 
 /// The decoded bytes of a compressed input.
