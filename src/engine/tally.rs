@@ -102,11 +102,6 @@ impl Nanos {
         }
     }
 
-    /// How many were recorded.
-    pub fn count(&self) -> u64 {
-        self.0.as_ref().map_or(0, Histogram::len)
-    }
-
     /// The duration that this share of all (0 to 1) does not exceed.
     pub fn quantile(&self, share: f64) -> u64 {
         self.0.as_ref().map_or(0, |histogram| histogram.value_at_quantile(share))
