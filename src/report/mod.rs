@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`inspect`] | `acsm inspect`: exact facts, as a page and as JSON |
 //! | [`replay`] | the summary of `acsm replay`, as a page and as JSON |
+//! | [`compare`] | the report of `acsm compare` |
 //! | [`alert`] | alerts while a run goes on: EVE lines, text, and the steps of a watched flow |
 //! | [`trace`] | what every report says about its trace |
 //! | [`mod@text`] | numbers, sizes, bars and headings |
@@ -12,6 +13,7 @@
 //! here counts, but for [`inspect::Facts`]: figures come from the engine.
 
 pub mod alert;
+pub mod compare;
 pub mod inspect;
 pub mod replay;
 pub mod text;
