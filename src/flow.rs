@@ -6,7 +6,7 @@
 //! fingerprints and shards.
 
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use crate::hash::HashKey;
 use crate::time::Timestamp;
@@ -211,6 +211,15 @@ impl Keyer {
 }
 
 impl FlowKey {
+    /// The key of no flow: for those who need none.
+    pub const UNSPECIFIED: FlowKey = FlowKey {
+        src: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+        dst: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+        src_port: 0,
+        dst_port: 0,
+        vlan: [0; 2],
+    };
+
     /// The same flow seen from the other end.
     pub const fn reversed(self) -> FlowKey {
         FlowKey {

@@ -5,11 +5,13 @@
 //! no message needs a number. Bounded queues are the only thing that flows back.
 
 use crossbeam_channel::{Receiver, Sender, bounded};
+use std::sync::Arc;
 use std::thread::{Scope, ScopedJoinHandle};
 
+use super::event::Round;
 use super::finding::Findings;
 use super::tally::Tally;
-use super::worker::{Event, Worker};
+use super::worker::Worker;
 use crate::flow::FlowId;
 use crate::store::{Epoch, Store, StoreStats};
 
@@ -19,10 +21,9 @@ const IN_FLIGHT: usize = 4;
 /// What a worker says at its end: its counts, and what each of its shards holds.
 type WorkerReport = (Tally, Vec<(usize, StoreStats)>);
 
-/// One worker's part of a round, there and back.
-#[derive(Default)]
+/// A round on its way to one worker, and back with what it found.
 struct Batch {
-    events: Vec<Event>,
+    round: Arc<Round>,
     findings: Findings,
 }
 
@@ -34,9 +35,12 @@ enum Order {
 /// Workers that take events and give findings back, round by round.
 pub struct Crew<'scope, 'plan, S: Store> {
     hands: Hands<'scope, 'plan, S>,
-    /// The round being filled: one batch a worker.
-    filling: Vec<Batch>,
-    spare: Vec<Batch>,
+    /// Nobody else holds it while it is being filled.
+    filling: Arc<Round>,
+    /// Rounds that are done: room that is used again.
+    spare: Vec<Arc<Round>>,
+    /// Buffers for findings, likewise.
+    spare_findings: Vec<Findings>,
     in_flight: usize,
 }
 
@@ -72,18 +76,19 @@ impl<'scope, 'plan: 'scope, S: Store + 'scope> Crew<'scope, 'plan, S> {
             Some(worker) if workers.is_empty() => Hands::Inline(Box::new(worker)),
             last => {
                 workers.extend(last);
-                Hands::Threads(workers.into_iter().map(|worker| start(worker, scope)).collect())
+                let start = |(number, worker)| start(number, worker, scope);
+                Hands::Threads(workers.into_iter().enumerate().map(start).collect())
             }
         };
-        let filling = (0..count).map(|_| Batch::default()).collect();
-        Crew { hands, filling, spare: Vec::new(), in_flight: 0 }
+        let (spare, spare_findings) = (Vec::new(), Vec::new());
+        let filling = Arc::new(Round::new(count));
+        Crew { hands, filling, spare, spare_findings, in_flight: 0 }
     }
 
-    /// Adds an event to the round being filled.
-    #[inline]
-    pub fn push(&mut self, event: Event) {
-        let worker = owner(event.id.shard(), self.filling.len());
-        self.filling[worker].events.push(event);
+    /// The round being filled.
+    pub fn filling(&mut self) -> &mut Round {
+        // A spare round is nobody else's: nothing is ever cloned here.
+        Arc::make_mut(&mut self.filling)
     }
 
     /// Sends the round off. With `findings` come back those of a round that is done, if enough
@@ -91,15 +96,18 @@ impl<'scope, 'plan: 'scope, S: Store + 'scope> Crew<'scope, 'plan, S> {
     pub fn send(&mut self, findings: &mut Findings) -> Result<bool, WorkerLost> {
         match &mut self.hands {
             Hands::Inline(worker) => {
-                for batch in &mut self.filling {
-                    worker.process(&batch.events, findings);
-                    batch.events.clear();
+                for events in &self.filling.events {
+                    worker.process(&self.filling.packets, events, findings);
                 }
+                self.filling().clear();
                 return Ok(true);
             }
             Hands::Threads(hands) => {
-                for (hand, filled) in hands.iter().zip(&mut self.filling) {
-                    let batch = std::mem::replace(filled, self.spare.pop().unwrap_or_default());
+                let next = self.spare.pop().unwrap_or_else(|| Arc::new(Round::new(hands.len())));
+                let round = std::mem::replace(&mut self.filling, next);
+                for hand in hands.iter() {
+                    let findings = self.spare_findings.pop().unwrap_or_default();
+                    let batch = Batch { round: Arc::clone(&round), findings };
                     hand.orders.send(Order::Work(batch)).map_err(|_| WorkerLost)?;
                 }
             }
@@ -114,11 +122,18 @@ impl<'scope, 'plan: 'scope, S: Store + 'scope> Crew<'scope, 'plan, S> {
         if self.in_flight == 0 {
             return Ok(false);
         }
+        let mut done = None;
         for hand in hands {
             let mut batch = hand.results.recv().map_err(|_| WorkerLost)?;
             findings.append(&mut batch.findings);
-            batch.events.clear();
-            self.spare.push(batch);
+            self.spare_findings.push(batch.findings);
+            done = Some(batch.round);
+        }
+        if let Some(mut done) = done
+            && let Some(round) = Arc::get_mut(&mut done)
+        {
+            round.clear();
+            self.spare.push(done);
         }
         self.in_flight -= 1;
         Ok(true)
@@ -152,17 +167,19 @@ impl<'scope, 'plan: 'scope, S: Store + 'scope> Crew<'scope, 'plan, S> {
 }
 
 fn start<'scope, 'plan: 'scope, S: Store + 'scope>(
+    number: usize,
     worker: Worker<'plan, S>,
     scope: &'scope Scope<'scope, '_>,
 ) -> Hand<'scope> {
     let (orders, orders_in) = bounded(IN_FLIGHT);
     let (results_out, results) = bounded(IN_FLIGHT);
-    let thread = scope.spawn(move || serve(worker, &orders_in, &results_out));
+    let thread = scope.spawn(move || serve(number, worker, &orders_in, &results_out));
     Hand { orders, results, thread }
 }
 
 /// A worker thread's life. It ends with its orders: also when the sending side gave up.
 fn serve<S: Store>(
+    number: usize,
     mut worker: Worker<'_, S>,
     orders: &Receiver<Order>,
     results: &Sender<Batch>,
@@ -171,7 +188,10 @@ fn serve<S: Store>(
     for order in orders {
         match order {
             Order::Work(mut batch) => {
-                worker.process(&batch.events, &mut batch.findings);
+                let Batch { round, findings } = &mut batch;
+                if let Some(events) = round.events.get(number) {
+                    worker.process(&round.packets, events, findings);
+                }
                 if results.send(batch).is_err() {
                     break;
                 }

@@ -1,7 +1,8 @@
 //! What a worker finds in one batch: buffers that travel with it and are used again.
 
 use super::alert::WatchStep;
-use super::worker::Event;
+use super::event::Event;
+use crate::flow::Packet;
 use crate::machine::RuleId;
 use crate::state::{Lookup, State};
 
@@ -9,6 +10,8 @@ use crate::state::{Lookup, State};
 #[derive(Debug, Clone, Copy)]
 pub struct Finding {
     /// The packet that raised it.
+    pub packet: Packet,
+    /// What its worker knew of it.
     pub event: Event,
     /// Which rule it broke.
     pub rule: RuleId,

@@ -3,10 +3,10 @@
 use std::net::IpAddr;
 
 use super::clock::Clock;
+use super::event::Event;
 use super::learning::Learning;
 use super::run::RunPlan;
 use super::thresholds::{Firing, Losses, Prepared, SketchLimits, Thresholds};
-use super::worker::Event;
 use crate::flow::{FlowKeyKind, Keyer, Packet};
 use crate::store::Epoch;
 
@@ -43,34 +43,40 @@ impl Front {
 
     /// Begins to load what [`event`](Self::event) will need for a packet that comes soon.
     #[inline]
-    pub fn prepare(&self, packet: &Packet) -> Option<Prepared> {
-        self.thresholds.as_ref().map(|thresholds| thresholds.prepare(packet))
+    pub fn prepare(&self, packet: &Packet) -> Prepared {
+        match &self.thresholds {
+            Some(thresholds) => thresholds.prepare(packet),
+            None => Prepared::default(),
+        }
     }
 
     /// The event that a prepared packet is, and what thresholds it breaks.
     #[inline]
     pub fn event(
         &mut self,
-        (packet, prepared): (Packet, Option<Prepared>),
+        packet: &Packet,
+        prepared: Prepared,
         index: u32,
         firings: &mut Vec<(u32, Firing)>,
     ) -> Event {
-        if let (Some(thresholds), Some(prepared)) = (&mut self.thresholds, prepared) {
+        if let Some(thresholds) = &mut self.thresholds {
             let mut fired = |firing| firings.push((index, firing));
-            thresholds.observe_prepared(&packet, prepared, &mut fired);
+            thresholds.observe_prepared(packet, prepared, &mut fired);
         }
-        let (key, direction) = self.keyer.key(&packet);
+        let (key, direction) = self.keyer.key(packet);
         let id = self.keyer.id(&key);
         let tick = self.clock.advance(packet.time);
         self.last = tick.epoch;
         self.learning.observe(packet.time, id, direction);
         Event {
-            packet,
             id,
-            tick,
+            epoch: tick.epoch,
             index,
+            flags: packet.flags,
+            has_data: packet.payload_bytes > 0,
             direction,
-            watched: self.watch.is_some_and(|watch| watch.sees(&packet)),
+            is_late: tick.is_late,
+            watched: self.watch.is_some_and(|watch| watch.sees(packet)),
             no_session_muted: self.learning.mutes_no_session(),
         }
     }

@@ -143,8 +143,8 @@ fn from_finding(finding: &Finding) -> Indexed {
     let event = &finding.event;
     let alert = Alert {
         rule: finding.rule,
-        time: event.packet.time,
-        packet: event.packet,
+        time: finding.packet.time,
+        packet: finding.packet,
         flow: event.id,
         answer: Some(finding.answer),
         state: finding.state,

@@ -9,6 +9,7 @@
 //! |---|---|
 //! | [`run`](mod@run) | the loop of one run |
 //! | `front` | what must see all packets in order: clock, thresholds, learning |
+//! | `event` | what a worker gets to know of a packet, and the rounds in which it comes |
 //! | `crew`, `worker` | the workers, in threads or inline; what one does with a packet |
 //! | [`verify`] | the exact shadow, and the errors it counts |
 //! | `gather`, `hygiene`, `cooldown` | findings back in order, thinned out, to the [`Sink`] |
@@ -21,6 +22,7 @@ mod alert;
 mod clock;
 mod cooldown;
 mod crew;
+mod event;
 mod finding;
 mod front;
 mod gather;

@@ -8,6 +8,7 @@ use std::thread;
 use super::alert::Sink;
 use super::clock::Phase;
 use super::crew::{Crew, WorkerLost, owner};
+use super::event::Round;
 use super::finding::Findings;
 use super::front::{Front, Watch};
 use super::gather::{AlertCounts, Gather};
@@ -24,7 +25,7 @@ use crate::spec::{Expire, StoreSpec};
 use crate::store::{Store, StoreError, StoreStats, StoreUser, with_store};
 
 /// TCP packets in a round: enough to make hand-overs cheap, few enough to stay in cache.
-const ROUND: u32 = 2048;
+const ROUND: usize = 2048;
 
 /// Everything that a run goes by.
 #[derive(Debug, Clone)]
@@ -170,7 +171,7 @@ impl<'a, F: Source, K: Sink, R: FnMut(u64)> Job<'a, F, K, R> {
         let failure = loop {
             let mut firings = Vec::new();
             let mut reader = Reader { source: self.source, parser: self.parser, front: &mut front };
-            let more = reader.fill(&mut crew, &mut frames, &mut firings);
+            let more = reader.fill(crew.filling(), &mut frames, &mut firings);
             waiting.push_back(firings);
             if crew.send(&mut findings)? {
                 gather.round(&mut findings, &waiting.pop_front().unwrap_or_default())?;
@@ -225,27 +226,28 @@ struct Reader<'r, F> {
 }
 
 impl<F: Source> Reader<'_, F> {
-    /// Reads one round into `crew`, a short one if the source makes us wait. Says whether there may
-    /// be more.
-    fn fill<'plan: 'scope, 'scope, S: Store + 'scope>(
+    /// Fills one round, not to the brim if the source makes us wait. Says whether there may be
+    /// more.
+    fn fill(
         &mut self,
-        crew: &mut Crew<'scope, 'plan, S>,
+        round: &mut Round,
         frames: &mut FrameTally,
         firings: &mut Vec<(u32, Firing)>,
     ) -> Result<bool, CaptureError> {
-        let mut index = 0;
-        let mut group = [None; GROUP];
-        while index < ROUND {
-            let more = self.read_group(&mut group, frames);
+        let mut prepared = [Prepared::default(); GROUP];
+        while round.packets.len() < ROUND {
+            let start = round.packets.len();
+            let more = self.read_group(&mut round.packets, &mut prepared, frames);
             // What was read before an end or an error counts.
-            for prepared in group.iter_mut().map_while(Option::take) {
-                crew.push(self.front.event(prepared, index, firings));
-                index += 1;
+            for (index, prepared) in (start..round.packets.len()).zip(prepared) {
+                let packet = &round.packets[index];
+                let event = self.front.event(packet, prepared, index as u32, firings);
+                round.push(event);
             }
             if !more? {
                 return Ok(false);
             }
-            if index > 0 && self.source.may_wait() {
+            if !round.packets.is_empty() && self.source.may_wait() {
                 break;
             }
         }
@@ -257,10 +259,11 @@ impl<F: Source> Reader<'_, F> {
     #[inline]
     fn read_group(
         &mut self,
-        group: &mut [Option<(Packet, Option<Prepared>)>; GROUP],
+        packets: &mut Vec<Packet>,
+        prepared: &mut [Prepared; GROUP],
         frames: &mut FrameTally,
     ) -> Result<bool, CaptureError> {
-        for (n, place) in group.iter_mut().enumerate() {
+        for (n, prepared) in prepared.iter_mut().enumerate() {
             let packet = loop {
                 if n > 0 && self.source.may_wait() {
                     return Ok(true);
@@ -272,7 +275,8 @@ impl<F: Source> Reader<'_, F> {
                     break packet;
                 }
             };
-            *place = Some((packet, self.front.prepare(&packet)));
+            *prepared = self.front.prepare(&packet);
+            packets.push(packet);
         }
         Ok(true)
     }

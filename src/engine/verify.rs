@@ -6,7 +6,8 @@
 
 use std::collections::HashMap;
 
-use super::worker::{Event, is_half_open, write};
+use super::event::Event;
+use super::worker::{is_half_open, write};
 use crate::flow::FlowKey;
 use crate::machine::{Machine, RuleSet};
 use crate::spec::{Backend, StoreSpec};
@@ -138,12 +139,12 @@ impl Verifier {
         machine: &Machine,
     ) -> (Lookup, RuleSet) {
         let place = self.shadow.locate(flow);
-        let truth = self.shadow.lookup(&place, event.tick.epoch);
+        let truth = self.shadow.lookup(&place, event.epoch);
         let wrong = self.errors.count(answer, truth);
         *self.flows.entry(flow.key).or_default() |= wrong;
         let outcome = event.step(machine, truth);
-        let stamp = |state| event.tick.stamp(is_half_open(&self.half_open, state));
-        write(&mut self.shadow, &place, truth, outcome.next, &stamp, event.tick.epoch);
+        let stamp = |state| event.tick().stamp(is_half_open(&self.half_open, state));
+        write(&mut self.shadow, &place, truth, outcome.next, &stamp, event.epoch);
         (truth, outcome.alerts)
     }
 

@@ -1,41 +1,14 @@
 //! A worker: for each packet look the flow up, step its machine, write the store, age it.
 
 use super::alert::WatchStep;
-use super::clock::Tick;
+use super::event::Event;
 use super::finding::{Finding, Findings};
 use super::tally::Tally;
 use super::verify::Verifier;
-use crate::flow::{Direction, FlowId, Keyer, Packet};
+use crate::flow::{FlowId, FlowKey, Keyer, Packet};
 use crate::machine::{Machine, Next, Outcome, RuleSet};
 use crate::state::{Lookup, State};
 use crate::store::{Epoch, Flow, Stamp, Store, StoreStats};
-
-/// A TCP packet on its way to the worker that owns its flow.
-#[derive(Debug, Clone, Copy)]
-pub struct Event {
-    /// What the packet says.
-    pub packet: Packet,
-    /// Its flow's digest.
-    pub id: FlowId,
-    /// When in the life of flows it comes.
-    pub tick: Tick,
-    /// Its place in its round: results are put back in this order.
-    pub index: u32,
-    /// Which way it goes along its flow.
-    pub direction: Direction,
-    /// Whether somebody wants to see each step of its flow.
-    pub watched: bool,
-    /// Whether rules about packets without a session are mute at this time.
-    pub no_session_muted: bool,
-}
-
-impl Event {
-    /// What follows from the packet for a flow that was looked up.
-    #[inline]
-    pub fn step(&self, machine: &Machine, lookup: Lookup) -> Outcome {
-        machine.step(lookup, self.direction, self.packet.flags, self.packet.payload_bytes > 0)
-    }
-}
 
 /// What every worker of a run goes by.
 #[derive(Debug, Clone, Copy)]
@@ -77,6 +50,14 @@ pub struct Worker<'a, S: Store> {
     tally: Tally,
 }
 
+/// What became of one packet.
+struct Step {
+    answer: Lookup,
+    outcome: Outcome,
+    /// The state that its flow is in now, if that is known.
+    state: Option<State>,
+}
+
 struct Shard<S> {
     number: usize,
     store: S,
@@ -101,21 +82,31 @@ impl<'a, S: Store> Worker<'a, S> {
         Worker { plan, shards, shard_at, half_open, places, verifier, tally: Tally::default() }
     }
 
-    /// Drives the flows of `events`, in order, and notes what it found.
-    pub fn process(&mut self, events: &[Event], findings: &mut Findings) {
+    /// Drives the flows of `events`, in order, and notes what it found. `packets` are those of the
+    /// whole round; they are looked at only where a packet says more than its event.
+    pub fn process(&mut self, packets: &[Packet], events: &[Event], findings: &mut Findings) {
         let start = (self.plan.stopwatch)();
         let mut places = std::mem::take(&mut self.places);
         for group in events.chunks(GROUP) {
             places.clear();
             places.extend(group.iter().map(|event| {
                 let store = &self.shards[self.shard_at[event.id.shard()]].store;
-                let key = self.plan.keyer.key(&event.packet).0;
+                let key = match S::BY_KEY {
+                    true => self.plan.keyer.key(&packets[event.index as usize]).0,
+                    false => FlowKey::UNSPECIFIED,
+                };
                 let place = store.locate(&Flow { key, id: event.id });
                 store.prefetch(&place);
                 place
             }));
             for (event, place) in group.iter().zip(&places) {
-                self.advance(event, place, findings);
+                let step = self.advance(event, place);
+                if step.outcome.alerts.is_empty() && self.verifier.is_none() {
+                    continue;
+                }
+                let packet = &packets[event.index as usize];
+                self.report(packet, event, &step, findings);
+                self.verify(packet, event, &step, findings);
             }
         }
         self.places = places;
@@ -125,71 +116,62 @@ impl<'a, S: Store> Worker<'a, S> {
     }
 
     #[inline]
-    fn advance(&mut self, event: &Event, place: &S::Place, findings: &mut Findings) {
+    fn advance(&mut self, event: &Event, place: &S::Place) -> Step {
         let shard = &mut self.shards[self.shard_at[event.id.shard()]];
-        let answer = shard.store.lookup(place, event.tick.epoch);
+        let answer = shard.store.lookup(place, event.epoch);
         let outcome = event.step(self.plan.machine, answer);
         self.tally.lookups.count(answer);
 
-        let stamp = |state| event.tick.stamp(is_half_open(&self.half_open, state));
-        let now_in = write(&mut shard.store, place, answer, outcome.next, &stamp, event.tick.epoch);
-        if self.plan.touch_absent && answer == Lookup::Absent && now_in.is_none() {
-            shard.store.touch(place, answer, event.tick.epoch.stamp());
+        let stamp = |state| event.tick().stamp(is_half_open(&self.half_open, state));
+        let state = write(&mut shard.store, place, answer, outcome.next, &stamp, event.epoch);
+        if self.plan.touch_absent && answer == Lookup::Absent && state.is_none() {
+            shard.store.touch(place, answer, event.epoch.stamp());
         }
 
         shard.events += 1;
         if shard.events == SWEEP_EVERY {
             shard.events = 0;
             let start = (self.plan.stopwatch)();
-            if shard.store.sweep(event.tick.epoch, SWEEP_CELLS) > 0 {
+            if shard.store.sweep(event.epoch, SWEEP_CELLS) > 0 {
                 self.tally.sweep_nanos.record((self.plan.stopwatch)().saturating_sub(start));
             }
         }
-        if !outcome.alerts.is_empty() {
-            self.report(event, answer, now_in, outcome.alerts, findings);
-        }
-        if self.verifier.is_some() {
-            self.verify(event, answer, outcome, findings);
-        }
+        Step { answer, outcome, state }
     }
 
-    /// Notes the alerts of one packet. Rare: kept out of the hot path.
+    /// Notes the alerts of one packet.
     #[cold]
-    fn report(
-        &mut self,
-        event: &Event,
-        answer: Lookup,
-        state: Option<State>,
-        alerts: RuleSet,
-        findings: &mut Findings,
-    ) {
+    fn report(&mut self, packet: &Packet, event: &Event, step: &Step, findings: &mut Findings) {
+        let &Step { answer, state, outcome: Outcome { alerts, .. } } = step;
         let stats = self.shards[self.shard_at[event.id.shard()]].store.stats();
         for rule in alerts.without(self.plan.shown).iter() {
             self.tally.only_counted[usize::from(rule.0)] += 1;
         }
         for rule in alerts.intersection(self.plan.shown).iter() {
             let confidence = confidence(answer, stats.fill_ratio(), self.plan.hashes);
-            findings.alerts.push(Finding { event: *event, rule, answer, state, confidence });
+            let (packet, event) = (*packet, *event);
+            findings.alerts.push(Finding { packet, event, rule, answer, state, confidence });
         }
     }
 
     /// Compares with the exact shadow, and lets it take the same packet.
-    fn verify(&mut self, event: &Event, answer: Lookup, outcome: Outcome, findings: &mut Findings) {
+    fn verify(&mut self, packet: &Packet, event: &Event, step: &Step, findings: &mut Findings) {
         let Some(verifier) = &mut self.verifier else { return };
         if !verifier.follows(event) {
             return;
         }
-        let (key, direction) = self.plan.keyer.key(&event.packet);
+        let (key, direction) = self.plan.keyer.key(packet);
         let flow = Flow { key, id: event.id };
-        let (truth, alerts) = verifier.check(&flow, event, answer, self.plan.machine);
+        let (truth, alerts) = verifier.check(&flow, event, step.answer, self.plan.machine);
         for rule in alerts.intersection(self.plan.shown).iter() {
-            let exact =
-                Finding { event: *event, rule, answer: truth, state: None, confidence: 1.0 };
+            let (packet, event) = (*packet, *event);
+            let (answer, state, confidence) = (truth, None, 1.0);
+            let exact = Finding { packet, event, rule, answer, state, confidence };
             findings.shadow_alerts.push(exact);
         }
         if event.watched {
-            let next = outcome.next;
-            let step = WatchStep { packet: event.packet, key, direction, answer, truth, next };
+            let (packet, answer, next) = (*packet, step.answer, step.outcome.next);
+            let step = WatchStep { packet, key, direction, answer, truth, next };
             findings.steps.push((event.index, step));
         }
     }

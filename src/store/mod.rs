@@ -72,6 +72,10 @@ pub trait Store: Sized + Send {
     /// state, so that a flow answered `DontKnow` can still be written.
     const WRITES_UNKNOWN: bool;
 
+    /// Whether flows are told apart by their full key. All others go by the digest alone, and may
+    /// be given any key.
+    const BY_KEY: bool = false;
+
     /// Where this flow is to be found.
     fn locate(&self, flow: &Flow) -> Self::Place;
 

@@ -27,6 +27,9 @@ const LOOKED_AT_BYTES: usize = 512;
 /// Read at a time to know a file by its first packet.
 const SNIFFED_BYTES: usize = 64 << 10;
 
+/// Read at a time otherwise: stays in a second-level cache between the copy and our look at it.
+const READ_BYTES: usize = 256 << 10;
+
 /// Where bytes come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Place {
@@ -82,13 +85,27 @@ pub(super) enum Purpose {
     Read,
 }
 
+/// How the bytes of an input come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pace {
+    /// At once: the kernel has them, and its copy costs less than handing it to another core.
+    AtOnce,
+    /// When somebody has sent or decoded them: better on a thread of its own.
+    InTime,
+}
+
 impl Purpose {
-    /// A buffer of what `input` gives. What is read for good is read ahead; waiting for it ends
-    /// when `stop` is set.
-    fn buffer(self, input: Box<dyn Read + Send>, stop: Arc<AtomicBool>) -> io::Result<BlockBuffer> {
-        match self {
-            Purpose::Sniff => Ok(BlockBuffer::direct(input, SNIFFED_BYTES)),
-            Purpose::Read => ReadAhead::spawn(input, stop).map(BlockBuffer::ahead),
+    /// A buffer of what `input` gives. Waiting for it ends when `stop` is set.
+    fn buffer(
+        self,
+        input: Box<dyn Read + Send>,
+        pace: Pace,
+        stop: Arc<AtomicBool>,
+    ) -> io::Result<BlockBuffer> {
+        match (self, pace) {
+            (Purpose::Sniff, _) => Ok(BlockBuffer::direct(input, SNIFFED_BYTES)),
+            (Purpose::Read, Pace::AtOnce) => Ok(BlockBuffer::direct(input, READ_BYTES)),
+            (Purpose::Read, Pace::InTime) => ReadAhead::spawn(input, stop).map(BlockBuffer::ahead),
         }
     }
 }
@@ -108,8 +125,9 @@ impl CaptureReader {
     ) -> Result<CaptureReader, CaptureError> {
         let stop = progress.stop_flag();
         let input = Counted::new(place.open()?, progress);
+        let pace = if place.is_paced_by_others() { Pace::InTime } else { Pace::AtOnce };
         let stored = purpose
-            .buffer(Box::new(input), Arc::clone(&stop))
+            .buffer(Box::new(input), pace, Arc::clone(&stop))
             .map_err(|error| place.unreadable(error))?;
         let mut stored = match recognise(stored) {
             Ok(reader) => return Ok(reader),
@@ -125,8 +143,9 @@ impl CaptureReader {
             });
         };
         let decoder = Decoder::new(compression, stored);
-        let decoded =
-            purpose.buffer(Box::new(decoder), stop).map_err(|error| place.unreadable(error))?;
+        let decoded = purpose
+            .buffer(Box::new(decoder), Pace::InTime, stop)
+            .map_err(|error| place.unreadable(error))?;
         recognise(decoded).map_err(|buffer| no_capture_inside(place, compression, buffer))
     }
 

@@ -52,7 +52,7 @@ pub struct Thresholds {
 }
 
 /// A packet's 5-tuple, hashed ahead of its turn.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Prepared(Tuple);
 
 /// How waiting ended when it ended badly.

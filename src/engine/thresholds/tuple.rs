@@ -10,7 +10,7 @@ use crate::flow::Packet;
 use crate::random::Random;
 
 /// A packet's 5-tuple without its direction, and the direction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Tuple {
     /// The same for both directions.
     pub hash: u64,

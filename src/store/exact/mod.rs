@@ -191,6 +191,7 @@ impl Store for Exact {
     type Place = ExactPlace;
 
     const WRITES_UNKNOWN: bool = false;
+    const BY_KEY: bool = true;
 
     #[inline]
     fn locate(&self, flow: &Flow) -> ExactPlace {

@@ -1,0 +1,77 @@
+//! What a worker gets to know of a packet, and the rounds in which it comes.
+
+use super::clock::Tick;
+use super::crew::owner;
+use crate::flow::{Direction, FlowId, Packet, TcpFlags};
+use crate::machine::{Machine, Outcome};
+use crate::state::Lookup;
+use crate::store::Epoch;
+
+/// A TCP packet on its way to the worker that owns its flow: what its state machine goes by. Two
+/// fit a cache line, for each crosses from one core to another; the packet itself stays behind.
+#[derive(Debug, Clone, Copy)]
+pub struct Event {
+    /// Its flow's digest.
+    pub id: FlowId,
+    /// The epoch of flows' lives that it comes in…
+    pub epoch: Epoch,
+    /// Its place in its round: results are put back in this order.
+    pub index: u32,
+    /// Its flags.
+    pub flags: TcpFlags,
+    /// Whether it carries data.
+    pub has_data: bool,
+    /// Which way it goes along its flow.
+    pub direction: Direction,
+    /// …and whether it is that epoch's second half.
+    pub is_late: bool,
+    /// Whether somebody wants to see each step of its flow.
+    pub watched: bool,
+    /// Whether rules about packets without a session are mute at this time.
+    pub no_session_muted: bool,
+}
+
+impl Event {
+    /// What follows from the packet for a flow that was looked up.
+    #[inline]
+    pub fn step(&self, machine: &Machine, lookup: Lookup) -> Outcome {
+        machine.step(lookup, self.direction, self.flags, self.has_data)
+    }
+
+    /// When in the life of flows it comes.
+    #[inline]
+    pub fn tick(&self) -> Tick {
+        Tick { epoch: self.epoch, is_late: self.is_late }
+    }
+}
+
+/// So many packets in their order, and each worker's share of their events.
+#[derive(Debug, Clone)]
+pub struct Round {
+    /// The packets, at their events' `index`.
+    pub packets: Vec<Packet>,
+    /// The events, by worker.
+    pub events: Vec<Vec<Event>>,
+}
+
+impl Round {
+    /// An empty round for so many workers.
+    pub fn new(workers: usize) -> Round {
+        Round { packets: Vec::new(), events: (0..workers).map(|_| Vec::new()).collect() }
+    }
+
+    /// Empties it and keeps the memory.
+    pub fn clear(&mut self) {
+        self.packets.clear();
+        self.events.iter_mut().for_each(Vec::clear);
+    }
+
+    /// Gives an event to the worker that owns its flow.
+    #[inline]
+    pub fn push(&mut self, event: Event) {
+        let worker = owner(event.id.shard(), self.events.len());
+        if let Some(events) = self.events.get_mut(worker) {
+            events.push(event);
+        }
+    }
+}
