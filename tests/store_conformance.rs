@@ -5,7 +5,7 @@ mod slow_store;
 
 use acsm::flow::{FlowId, FlowKey};
 use acsm::random::Random;
-use acsm::spec::{Backend, Budget, Expire, KbfDecode, SbfRules, StoreSpec};
+use acsm::spec::{Backend, Budget, Expire, KbfDecode, LayoutKind, SbfRules, StoreSpec};
 use acsm::state::{Lookup, State};
 use acsm::store::{Epoch, Flow, Stamp, Store, StoreError, StoreUser, with_store};
 use proptest::prelude::*;
@@ -217,7 +217,8 @@ fn slow(spec: &StoreSpec) -> Box<dyn Slow> {
         let capped = matches!(spec.budget, Budget::MemoryBytes(_));
         return Box::new(SlowExact::new(capped.then_some(cells), timed));
     }
-    let shape = Shape { hashes: sizing.hashes, cells_per_part: cells / sizing.hashes, timed };
+    let (layout, hashes, cells_per_line) = (spec.layout, sizing.hashes, sizing.cells_per_line);
+    let shape = Shape { layout, hashes, cells, cells_per_line, timed };
     match spec.backend {
         Backend::Kbf => Box::new(SlowKbf::new(shape, spec.states, spec.decode)),
         Backend::Sbf => {
@@ -252,6 +253,20 @@ fn conforms(spec: &StoreSpec) {
 fn filter_conforms(spec: StoreSpec) {
     for expire in [Expire::Timer, Expire::None] {
         sizes(&StoreSpec { expire, ..spec.clone() }).iter().for_each(conforms);
+    }
+}
+
+#[test]
+fn blocked_layouts_follow_their_rules() {
+    for layout in [1, 2, 3].map(LayoutKind::Blocked) {
+        for backend in [Backend::Kbf, Backend::Sbf, Backend::Dbf] {
+            // The smaller sizes: in larger ones flows hardly meet.
+            let sizes = sizes(&StoreSpec { layout, ..StoreSpec::new(backend, 6) });
+            sizes.iter().take(2).for_each(conforms);
+        }
+        let wide = StoreSpec { layout, cell_bits: Some(16), ..StoreSpec::new(Backend::Kbf, 11) };
+        // So many cells that one word of hash bits does not do.
+        conforms(&StoreSpec { hashes: Some(21), flows: 100, expire: Expire::None, ..wide });
     }
 }
 

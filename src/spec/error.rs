@@ -3,7 +3,6 @@
 use thiserror::Error;
 
 use super::{HASHES_LIMIT, MEMORY_LIMIT_BYTES};
-use crate::flow::FlowId;
 use crate::state::State;
 
 /// A wish that cannot be met. The message names the option and what would do.
@@ -21,6 +20,21 @@ pub enum SpecError {
     /// A number of hashes out of range.
     #[error("--hashes {0}: it must be 1 to {HASHES_LIMIT}")]
     Hashes(usize),
+    /// Lines with too few cells for so many hashes.
+    #[error(
+        "--hashes {hashes}: the lines of --layout {layout} have {most} cells for a flow at this width"
+    )]
+    HashesInLines {
+        /// The number asked for.
+        hashes: usize,
+        /// The layout.
+        layout: &'static str,
+        /// The most that fit.
+        most: usize,
+    },
+    /// No layout.
+    #[error("no such layout; write spread, or blocked:1, blocked:2 or blocked:3 (lines a flow)")]
+    Layout,
     /// A width that does not exist or does not fit the states.
     #[error(
         "--cell-bits {bits}: a cell has 8, 16 or 32 bits, and {states} states need at least {needed}"
@@ -61,12 +75,13 @@ pub enum SpecError {
     },
     /// More cells than a store can number.
     #[error(
-        "the store would have {cells:.1e} cells, the limit is {limit:.1e}: lower --flows or --memory, or raise --fp-rate",
-        limit = (FlowId::SHARDS as u64 * u64::from(u32::MAX)) as f64
+        "the store would have {cells:.1e} cells, the limit is {limit:.1e}: lower --flows or --memory, or raise --fp-rate"
     )]
     TooManyCells {
         /// How many it would have.
         cells: f64,
+        /// How many it could have.
+        limit: f64,
     },
     /// Bits that nothing would ever clear.
     #[error("dbf without counters never forgets unless a timer does it: use --expire timer")]

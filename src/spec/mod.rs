@@ -2,9 +2,11 @@
 //! design. Pure arithmetic: both the stores and the models of them start from here.
 
 mod error;
+mod layout;
 mod sizing;
 
 pub use error::SpecError;
+pub use layout::{BLOCKED_LINES_LIMIT, LayoutKind};
 
 /// The structures that can keep flow state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -38,13 +40,6 @@ pub enum Budget {
     FpRate(f64),
     /// This many bytes, for all shards together.
     MemoryBytes(u64),
-}
-
-/// Where the cells of a flow lie.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum LayoutKind {
-    /// Anywhere: each hash has its own part of the array.
-    Spread,
 }
 
 /// How flows that went silent leave the store.
@@ -113,6 +108,10 @@ pub struct Sizing {
     pub hashes: usize,
     /// Bits of a cell, without its stamp.
     pub cell_bits: u32,
+    /// Cells of one line (0 for `exact`).
+    pub cells_per_line: usize,
+    /// Where the cells of a flow lie.
+    pub layout: LayoutKind,
     /// All that is allocated for the store: cells, stamps, marks, padding.
     pub bits: u64,
     /// Bits per flow at the number of flows asked for.
@@ -138,6 +137,11 @@ pub const fn cells_per_line(cell_bits: u32, expire: Expire) -> usize {
         Expire::Timer => ((line_bits - 32) / (cell_bits + 2)) as usize,
         Expire::None => (line_bits / cell_bits) as usize,
     }
+}
+
+/// How many bits tell the cells of a line apart.
+pub const fn slot_bits(cells_per_line: usize) -> u32 {
+    cells_per_line.next_power_of_two().trailing_zeros()
 }
 
 /// How many bits the greedy encodings (Algorithm 1) of so many states take.

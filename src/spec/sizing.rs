@@ -2,9 +2,11 @@
 
 use std::f64::consts::LN_2;
 
+use super::layout::{best_hashes, most_hashes};
 use super::{
-    Backend, Budget, EXACT_FLOW_BYTES, Expire, HASHES_LIMIT, LINE_BYTES, MEMORY_LIMIT_BYTES,
-    Sizing, SpecError, StoreSpec, cells_per_line, kbf_code_bits,
+    BLOCKED_LINES_LIMIT, Backend, Budget, EXACT_FLOW_BYTES, Expire, HASHES_LIMIT, LINE_BYTES,
+    LayoutKind, MEMORY_LIMIT_BYTES, Sizing, SpecError, StoreSpec, cells_per_line, kbf_code_bits,
+    slot_bits,
 };
 use crate::flow::FlowId;
 use crate::state::State;
@@ -21,9 +23,11 @@ impl StoreSpec {
             return self.exact_sizing();
         }
         let cell_bits = self.resolve_cell_bits()?;
+        self.check_layout(cell_bits)?;
         let (cells, hashes) = match self.budget {
             Budget::FpRate(p) => {
-                (self.cells_for(p), self.hashes.map_or_else(|| hashes_for(p), Ok)?)
+                let cells = self.cells_for(p);
+                (cells, self.hashes.map_or_else(|| self.hashes_for(p, cells, cell_bits), Ok)?)
             }
             Budget::MemoryBytes(bytes) => self.cells_in(bytes, cell_bits)?,
         };
@@ -59,6 +63,20 @@ impl StoreSpec {
         Ok(())
     }
 
+    fn check_layout(&self, cell_bits: u32) -> Result<(), SpecError> {
+        let LayoutKind::Blocked(lines) = self.layout else { return Ok(()) };
+        if lines == 0 || lines > BLOCKED_LINES_LIMIT {
+            return Err(SpecError::Layout);
+        }
+        let most = most_hashes(self.layout, cells_per_line(cell_bits, self.expire));
+        match self.hashes {
+            Some(hashes) if hashes > most => {
+                Err(SpecError::HashesInLines { hashes, layout: self.layout.name(), most })
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn resolve_cell_bits(&self) -> Result<u32, SpecError> {
         let needed = match self.backend {
             Backend::Dbf | Backend::Exact => {
@@ -84,12 +102,28 @@ impl StoreSpec {
         (-(self.flows as f64) * fp_rate.ln() / (LN_2 * LN_2)).ceil()
     }
 
+    /// k = round(log2 1/P), at least 1, for spread cells; else the best for so many cells.
+    fn hashes_for(&self, fp_rate: f64, cells: f64, cell_bits: u32) -> Result<usize, SpecError> {
+        let hashes = (-fp_rate.log2()).round().max(1.0);
+        if hashes > HASHES_LIMIT as f64 {
+            return Err(SpecError::FpRate(fp_rate));
+        }
+        let per_line = cells_per_line(cell_bits, self.expire);
+        Ok(match self.layout {
+            LayoutKind::Spread => hashes as usize,
+            layout => best_hashes(layout, cells, self.flows as f64, per_line),
+        })
+    }
+
     /// The cells that fit, and the number of hashes that makes the most of them.
     fn cells_in(&self, bytes: u64, cell_bits: u32) -> Result<(f64, usize), SpecError> {
         let per_line = cells_per_line(cell_bits, self.expire) as u64;
         let lines = bytes / SHARDS / LINE_BYTES as u64;
         let cells_per_shard = lines.saturating_mul(per_line);
-        let least_lines = (self.hashes.unwrap_or(1) as u64).div_ceil(per_line);
+        let least_lines = match self.layout {
+            LayoutKind::Spread => (self.hashes.unwrap_or(1) as u64).div_ceil(per_line),
+            LayoutKind::Blocked(lines) => lines.min(self.hashes.unwrap_or(lines)) as u64,
+        };
         if lines < least_lines {
             let least = least_lines * SHARDS * LINE_BYTES as u64;
             return Err(SpecError::TooSmall { bytes, least });
@@ -98,37 +132,57 @@ impl StoreSpec {
         let fitting = HASHES_LIMIT.min(cells_per_shard.min(u64::from(u32::MAX)) as usize);
         let hashes = match self.hashes {
             Some(hashes) => hashes,
-            None => best_hashes(cells as f64, self.flows as f64).min(fitting),
+            None => best_hashes(self.layout, cells as f64, self.flows as f64, per_line as usize)
+                .min(fitting),
         };
-        // Each hash has an equal part of a shard: what does not divide is left unused.
-        let used = SHARDS * (cells_per_shard - cells_per_shard % hashes as u64);
-        Ok((used as f64, hashes))
+        let unused = match self.layout {
+            // Each hash has an equal part of a shard: what does not divide is left unused.
+            LayoutKind::Spread => cells_per_shard % hashes as u64,
+            LayoutKind::Blocked(_) => 0,
+        };
+        Ok(((SHARDS * (cells_per_shard - unused)) as f64, hashes))
     }
 
-    /// Rounds up to equal parts for each shard and hash, and counts what is allocated for them.
+    /// Rounds up to equal parts for each shard and hash, or to whole lines, and counts what is
+    /// allocated for them.
     fn whole_lines(&self, cells: f64, hashes: usize, cell_bits: u32) -> Result<Sizing, SpecError> {
         let bytes = cells * f64::from(cell_bits) / 8.0;
         if bytes > MEMORY_LIMIT_BYTES as f64 {
             return Err(SpecError::TooLarge { bytes });
         }
-        let parts = SHARDS * hashes as u64;
-        let cells_per_part = (cells as u64).div_ceil(parts).max(1);
-        // Stores count the cells of a shard in 32 bits.
-        if cells_per_part * hashes as u64 > u64::from(u32::MAX) {
-            return Err(SpecError::TooManyCells { cells });
+        let per_line = cells_per_line(cell_bits, self.expire);
+        let (cells_per_shard, lines) = match self.layout {
+            LayoutKind::Spread => {
+                let cells_per_part = (cells as u64).div_ceil(SHARDS * hashes as u64).max(1);
+                let cells_per_shard = cells_per_part * hashes as u64;
+                (cells_per_shard, cells_per_shard.div_ceil(per_line as u64))
+            }
+            LayoutKind::Blocked(_) => {
+                let lines = (cells as u64).div_ceil(SHARDS * per_line as u64);
+                let lines = lines.max(self.layout.lines(hashes) as u64);
+                (lines * per_line as u64, lines)
+            }
+        };
+        // Stores keep line and slot of a cell in 32 bits.
+        let most_lines = 1 << (u32::BITS - slot_bits(per_line));
+        if lines > most_lines {
+            let limit = (SHARDS * most_lines * per_line as u64) as f64;
+            return Err(SpecError::TooManyCells { cells, limit });
         }
-        let cells_per_shard = cells_per_part * hashes as u64;
-        let lines = cells_per_shard.div_ceil(cells_per_line(cell_bits, self.expire) as u64);
         let bytes = SHARDS * lines * LINE_BYTES as u64;
         if bytes > MEMORY_LIMIT_BYTES {
             return Err(SpecError::TooLarge { bytes: bytes as f64 });
         }
-        Ok(self.sized(SHARDS * cells_per_shard, hashes, cell_bits, bytes))
+        let sized = self.sized(SHARDS * cells_per_shard, hashes, cell_bits, bytes);
+        Ok(Sizing { cells_per_line: per_line, ..sized })
     }
 
     fn exact_sizing(&self) -> Result<Sizing, SpecError> {
         if self.cell_bits.is_some() {
             return Err(SpecError::NotFor { option: "--cell-bits", backend: "exact" });
+        }
+        if self.layout != LayoutKind::Spread {
+            return Err(SpecError::NotFor { option: "--layout", backend: "exact" });
         }
         let flows_per_shard = match self.budget {
             Budget::FpRate(_) => self.flows.div_ceil(SHARDS).max(EXACT_LEAST),
@@ -156,23 +210,9 @@ impl StoreSpec {
             Backend::Exact | Backend::Dbf | Backend::Sbf => 0,
         };
         let bits_per_flow = bits as f64 / self.flows as f64;
-        Sizing { cells, hashes, cell_bits, bits, bits_per_flow, table_bits }
+        let (layout, cells_per_line) = (self.layout, 0);
+        Sizing { cells, hashes, cell_bits, cells_per_line, layout, bits, bits_per_flow, table_bits }
     }
-}
-
-/// k = round(log2 1/P), at least 1.
-fn hashes_for(fp_rate: f64) -> Result<usize, SpecError> {
-    let hashes = (-fp_rate.log2()).round().max(1.0);
-    if hashes > HASHES_LIMIT as f64 { Err(SpecError::FpRate(fp_rate)) } else { Ok(hashes as usize) }
-}
-
-/// The k that minimises (1−e^{−kN/m})^k: one of the two whole numbers next to (m/N) ln 2.
-fn best_hashes(cells: f64, flows: f64) -> usize {
-    let ideal = cells / flows * LN_2;
-    let fp_rate = |k: f64| (1.0 - (-k * flows / cells).exp()).powf(k);
-    let (low, high) = (ideal.floor().max(1.0), ideal.ceil().max(1.0));
-    let best = if fp_rate(low) <= fp_rate(high) { low } else { high };
-    best.min(HASHES_LIMIT as f64) as usize
 }
 
 #[cfg(test)]

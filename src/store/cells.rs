@@ -11,8 +11,9 @@
 
 use super::aging::{Epoch, STAMPS_PER_WORD, Stamp, age_of, is_in_window, repeated, stale_stamps};
 use super::error::{StoreError, allocate};
+use super::layout::CellAt;
 use crate::prefetch::prefetch;
-use crate::spec::{Expire, LINE_BYTES, cells_per_line};
+use crate::spec::{Expire, LINE_BYTES, cells_per_line, slot_bits};
 
 #[derive(Clone, Copy)]
 #[repr(align(64))]
@@ -30,6 +31,7 @@ pub(super) struct Cells<const BITS: u32, const TIMED: bool> {
 
 impl<const BITS: u32, const TIMED: bool> Cells<BITS, TIMED> {
     const PER_LINE: usize = cells_per_line(BITS, if TIMED { Expire::Timer } else { Expire::None });
+    const SLOT_BITS: u32 = slot_bits(Self::PER_LINE);
     const STAMPS: usize = (Self::PER_LINE * BITS as usize).div_ceil(8);
     const MARK: usize = LINE_BYTES - 4;
 
@@ -49,23 +51,41 @@ impl<const BITS: u32, const TIMED: bool> Cells<BITS, TIMED> {
         self.aged
     }
 
-    /// Begins to load a cell.
+    /// The line of a cell.
     #[inline]
-    pub(super) fn prefetch(&self, cell: usize) {
-        prefetch(self.lines.get(cell / Self::PER_LINE));
+    const fn line(cell: CellAt) -> usize {
+        (cell.0 >> Self::SLOT_BITS) as usize
+    }
+
+    /// The place of a cell in its line.
+    #[inline]
+    const fn slot(cell: CellAt) -> usize {
+        (cell.0 & ((1 << Self::SLOT_BITS) - 1)) as usize
+    }
+
+    /// Begins to load cells; those of one line, one after the other, cost no more than one.
+    #[inline]
+    pub(super) fn prefetch(&self, cells: impl Iterator<Item = CellAt>) {
+        let mut fetched = usize::MAX;
+        for line in cells.map(Self::line) {
+            if line != fetched {
+                prefetch(self.lines.get(line));
+            }
+            fetched = line;
+        }
     }
 
     /// The value of a cell; 0 if it is empty or stale.
     #[inline]
-    pub(super) fn read(&self, cell: usize, now: Epoch) -> u32 {
+    pub(super) fn read(&self, cell: CellAt, now: Epoch) -> u32 {
         self.read_with_age(cell, now).0
     }
 
     /// The value of a cell, and how many epochs ago it was touched: 0 or 1, if it is in use.
     #[inline]
-    pub(super) fn read_with_age(&self, cell: usize, now: Epoch) -> (u32, u32) {
-        let line = &self.lines[cell / Self::PER_LINE];
-        let slot = cell % Self::PER_LINE;
+    pub(super) fn read_with_age(&self, cell: CellAt, now: Epoch) -> (u32, u32) {
+        let line = &self.lines[Self::line(cell)];
+        let slot = Self::slot(cell);
         let value = line.value::<BITS>(slot);
         if !TIMED {
             return (value, 0);
@@ -78,14 +98,14 @@ impl<const BITS: u32, const TIMED: bool> Cells<BITS, TIMED> {
     #[inline]
     pub(super) fn update(
         &mut self,
-        cell: usize,
+        cell: CellAt,
         stamp: Stamp,
         change: impl FnOnce(u32) -> u32,
     ) -> (u32, u32) {
         let (old, new) = self.replace(cell, stamp.now(), change);
         if new != 0 {
-            let line = &mut self.lines[cell / Self::PER_LINE];
-            line.touch::<BITS, TIMED>(cell % Self::PER_LINE, stamp, old == 0);
+            let line = &mut self.lines[Self::line(cell)];
+            line.touch::<BITS, TIMED>(Self::slot(cell), stamp, old == 0);
         }
         (old, new)
     }
@@ -95,13 +115,13 @@ impl<const BITS: u32, const TIMED: bool> Cells<BITS, TIMED> {
     #[inline]
     pub(super) fn replace(
         &mut self,
-        cell: usize,
+        cell: CellAt,
         now: Epoch,
         change: impl FnOnce(u32) -> u32,
     ) -> (u32, u32) {
-        self.freshen(cell / Self::PER_LINE, now);
-        let line = &mut self.lines[cell / Self::PER_LINE];
-        let slot = cell % Self::PER_LINE;
+        self.freshen(Self::line(cell), now);
+        let line = &mut self.lines[Self::line(cell)];
+        let slot = Self::slot(cell);
         let stored = line.value::<BITS>(slot);
         let stale = TIMED && stored != 0 && !line.is_alive::<BITS, TIMED>(slot, now);
         let old = if stale { 0 } else { stored };
@@ -116,14 +136,14 @@ impl<const BITS: u32, const TIMED: bool> Cells<BITS, TIMED> {
 
     /// Touches a cell unless it is empty.
     #[inline]
-    pub(super) fn touch(&mut self, cell: usize, stamp: Stamp) {
+    pub(super) fn touch(&mut self, cell: CellAt, stamp: Stamp) {
         // A live cell is stamped with this epoch or the last: half a touch adds nothing.
         if !TIMED || stamp.half {
             return;
         }
-        self.freshen(cell / Self::PER_LINE, stamp.now());
-        let line = &mut self.lines[cell / Self::PER_LINE];
-        let slot = cell % Self::PER_LINE;
+        self.freshen(Self::line(cell), stamp.now());
+        let line = &mut self.lines[Self::line(cell)];
+        let slot = Self::slot(cell);
         if line.value::<BITS>(slot) != 0 && line.is_alive::<BITS, TIMED>(slot, stamp.now()) {
             line.touch::<BITS, TIMED>(slot, stamp, false);
         }

@@ -8,10 +8,9 @@
 use super::aging::{Epoch, Stamp};
 use super::cells::Cells;
 use super::error::StoreError;
-use super::layout::{Layout, Positions};
+use super::layout::{Layout, Spots};
 use super::stats::{Insertion, StoreStats};
 use super::{CellPlace, Flow, Store};
-use crate::random::mix;
 use crate::spec::Sizing;
 use crate::state::{Lookup, State};
 
@@ -71,14 +70,13 @@ impl<const BITS: u32, const TIMED: bool> Dbf<BITS, TIMED> {
     /// Whether the flow seems to be in this state.
     #[inline]
     pub fn contains(&self, place: &CellPlace, state: State, now: Epoch) -> bool {
-        self.element(place, state).all(|cell| self.cells.read(cell, now) != 0)
+        self.element(place, state).cells().all(|cell| self.cells.read(cell, now) != 0)
     }
 
     /// The cells of (flow, state).
     #[inline]
-    fn element(&self, place: &CellPlace, state: State) -> Positions {
-        // Scrambled, so that no element's hashes are another's, shifted.
-        self.layout.positions(mix(place.0 ^ mix(1 + state.index() as u64)))
+    fn element(&self, place: &CellPlace, state: State) -> Spots {
+        self.layout.element_spots(place.0, state.index() as u64)
     }
 
     fn states(&self) -> impl Iterator<Item = State> + use<BITS, TIMED> {
@@ -86,7 +84,7 @@ impl<const BITS: u32, const TIMED: bool> Dbf<BITS, TIMED> {
     }
 
     fn touch_element(&mut self, place: &CellPlace, state: State, stamp: Stamp) {
-        for cell in self.element(place, state) {
+        for cell in self.element(place, state).cells() {
             self.cells.touch(cell, stamp);
         }
     }
@@ -94,7 +92,7 @@ impl<const BITS: u32, const TIMED: bool> Dbf<BITS, TIMED> {
     /// Counts an element up; returns how many of its cells were in use.
     fn add(&mut self, place: &CellPlace, state: State, stamp: Stamp) -> usize {
         let mut shared_cells = 0;
-        for cell in self.element(place, state) {
+        for cell in self.element(place, state).cells() {
             let count_up = |count: u32| Self::COUNT_MAX.min(count + 1);
             let (old, new) = self.cells.update(cell, stamp, count_up);
             shared_cells += usize::from(old != 0);
@@ -107,7 +105,7 @@ impl<const BITS: u32, const TIMED: bool> Dbf<BITS, TIMED> {
     /// Counts an element down.
     fn take(&mut self, place: &CellPlace, state: State, now: Epoch) {
         let mut absent = false;
-        for cell in self.element(place, state) {
+        for cell in self.element(place, state).cells() {
             let count_down =
                 |count: u32| if count == Self::COUNT_MAX { count } else { count.saturating_sub(1) };
             absent |= self.cells.replace(cell, now, count_down).0 == 0;
@@ -129,7 +127,7 @@ impl<const BITS: u32, const TIMED: bool> Store for Dbf<BITS, TIMED> {
     #[inline]
     fn prefetch(&self, place: &CellPlace) {
         for state in self.states() {
-            self.element(place, state).for_each(|cell| self.cells.prefetch(cell));
+            self.cells.prefetch(self.element(place, state).cells());
         }
     }
 

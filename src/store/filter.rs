@@ -83,7 +83,7 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> Store for CellFilter<R, BI
 
     #[inline]
     fn prefetch(&self, place: &Spots) {
-        place.cells().for_each(|cell| self.cells.prefetch(cell));
+        self.cells.prefetch(place.cells());
     }
 
     #[inline]

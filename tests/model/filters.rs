@@ -58,18 +58,17 @@ impl Filter {
                 (0..hashes).map(|i| i * part + random.below(part as u64) as usize).collect()
             }
             Layout::Blocked { lines, cells } => {
-                let mut places: Vec<usize> = vec![];
+                let all_lines = self.cells.len() / cells;
+                let (mut places, mut before): (Vec<usize>, usize) = (vec![], 0);
                 for line in 0..lines {
-                    let base = random.below((self.cells.len() / cells) as u64) as usize * cells;
-                    let wanted = hashes / lines + usize::from(line < hashes % lines);
-                    let mut own: Vec<usize> = vec![];
-                    while own.len() < wanted {
-                        let place = base + random.below(cells as u64) as usize;
-                        if !own.contains(&place) {
-                            own.push(place);
-                        }
-                    }
-                    places.extend(own);
+                    let own = hashes / lines + usize::from(line < hashes % lines);
+                    let [first, end] = [before, before + own].map(|k| all_lines * k / hashes);
+                    let line = first + random.below((end - first) as u64) as usize;
+                    places.extend((0..own).map(|n| {
+                        let [start, end] = [n, n + 1].map(|n| n * cells / own);
+                        line * cells + start + random.below((end - start) as u64) as usize
+                    }));
+                    before += own;
                 }
                 places
             }
@@ -474,8 +473,8 @@ fn bhbf_codes_are_a_b3_set() {
     );
 }
 
-/// Cells of one line are not quite independent given how many flows picked it: each takes distinct
-/// cells. That is the model's only simplification; its error is bounded here.
+/// The parts of a line that a flow has one cell in each of are taken for equal, and the states of
+/// flows for independent of the line: the model's simplifications; their error is bounded here.
 #[test]
 fn blocked_layouts() {
     let mix = StateMix::new(&[60.0, 20.0, 10.0, 4.0, 3.0, 3.0]);
@@ -513,9 +512,11 @@ fn blocked_layouts() {
                     "{store}, {kind}, blocked:{lines} k {hashes}: model {:.3e}, simulated {mean:.3e} ± {half:.0e}, ratio {ratio:.2}",
                     of(&model)
                 );
-                // 99.9 % interval of the ratio, and one tenth for what the model leaves out.
+                // 99.9 % interval of the ratio, and what the model leaves out: the flows of a line
+                // are in the same states on each of its cells, which sbf sees.
+                let left_out = if lines == 1 { 0.2 } else { 0.1 };
                 let off = (of(&model) - mean).abs();
-                assert!(off < half + 0.1 * mean, "{store} {kind}: {ratio}");
+                assert!(off < half + left_out * mean, "{store} {kind}: {ratio}");
                 assert!(half < 0.8 * mean, "{store} {kind}: too rare to see");
             }
         }

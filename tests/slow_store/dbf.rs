@@ -1,7 +1,6 @@
 //! The direct Bloom filter of (flow, state).
 
 use super::{Grid, Shape, Slow, Tally};
-use acsm::random::mix;
 use acsm::state::{Lookup, State};
 use acsm::store::Flow;
 
@@ -18,7 +17,7 @@ impl SlowDbf {
     }
 
     fn element(&self, flow: &Flow, state: State) -> Vec<usize> {
-        self.grid.positions(mix(flow.id.position_bits() ^ mix(state.index() as u64 + 1)))
+        self.grid.element_positions(flow.id.position_bits(), state.index() as u64)
     }
 
     fn hits(&self, flow: &Flow) -> Vec<State> {

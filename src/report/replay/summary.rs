@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::ErrorReport;
 use crate::engine::{Lookups, Outcome, RunPlan};
 use crate::report::trace::TraceReport;
-use crate::spec::{Backend, Expire, LayoutKind, Sizing};
+use crate::spec::{Backend, Expire, Sizing};
 
 /// The one document that `acsm replay --json` prints.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -144,9 +144,7 @@ fn store_report(outcome: &Outcome, context: &Context<'_>) -> StoreReport {
         hashes: sizing.hashes,
         bits,
         bits_per_flow: bits as f64 / spec.flows as f64,
-        layout: match spec.layout {
-            LayoutKind::Spread => "spread",
-        },
+        layout: spec.layout.name(),
         expire: match spec.expire {
             Expire::Timer => "timer",
             Expire::None => "none",
