@@ -11,6 +11,7 @@
 
 use super::aging::{Epoch, STAMPS_PER_WORD, Stamp, age_of, is_in_window, repeated, stale_stamps};
 use super::error::{StoreError, allocate};
+use super::lanes::{lanes_in_use, lanes_of, lanes_per_word};
 use super::layout::CellAt;
 use crate::prefetch::prefetch;
 use crate::spec::{Expire, LINE_BYTES, cells_per_line, slot_bits};
@@ -163,6 +164,10 @@ impl<const BITS: u32, const TIMED: bool> Cells<BITS, TIMED> {
             self.clear_stale(line, now);
         }
         self.swept_lines = end;
+        // By the next time they are here.
+        for next in end..end + (end - begin) {
+            prefetch(self.lines.get(next));
+        }
         (end - begin) * Self::PER_LINE
     }
 
@@ -179,9 +184,6 @@ impl<const BITS: u32, const TIMED: bool> Cells<BITS, TIMED> {
         let line = &mut self.lines[line];
         let mark = line.mark();
         line.0[Self::MARK..].copy_from_slice(&now.0.to_le_bytes());
-        if line.0[..Self::STAMPS].iter().all(|&byte| byte == 0) {
-            return;
-        }
         let mut cleared = 0;
         for first in (0..Self::PER_LINE).step_by(STAMPS_PER_WORD) {
             let at = Self::STAMPS + first / 4;
@@ -189,19 +191,17 @@ impl<const BITS: u32, const TIMED: bool> Cells<BITS, TIMED> {
             let mut word = [0; size_of::<u64>()];
             word[..end - at].copy_from_slice(&line.0[at..end]);
             let here = STAMPS_PER_WORD.min(Self::PER_LINE - first);
-            let stale = stale_stamps(u64::from_le_bytes(word), mark, now, here);
-            let mut left = stale;
-            while left != 0 {
-                let slot = first + left.trailing_zeros() as usize / 2;
-                left &= left - 1;
-                if line.value::<BITS>(slot) != 0 {
-                    line.set_value::<BITS>(slot, 0);
-                    cleared += 1;
-                }
+            let stamps = u64::from_le_bytes(word);
+            let stale = stale_stamps(stamps, mark, now, here);
+            if stale == 0 {
+                continue;
+            }
+            for cell in (0..here).step_by(lanes_per_word(BITS)) {
+                cleared += line.clear_lanes::<BITS>(first + cell, stale >> (2 * cell));
             }
             // What is empty now gets a stamp that the next sweep need not stop at.
             let lanes = stale * 3;
-            let restamped = u64::from_le_bytes(word) & !lanes | repeated(now) & lanes;
+            let restamped = stamps & !lanes | repeated(now) & lanes;
             line.0[at..end].copy_from_slice(&restamped.to_le_bytes()[..end - at]);
         }
         self.aged += cleared;
@@ -247,6 +247,17 @@ impl Line {
                 *byte = *byte & !(mask << (bit % 8)) | (value as u8 & mask) << (bit % 8);
             }
         }
+    }
+
+    /// Empties those of the cells from `first` on whose stamps are marked; says how many were in
+    /// use.
+    #[inline]
+    fn clear_lanes<const BITS: u32>(&mut self, first: usize, stamps: u64) -> u64 {
+        let at = first * BITS as usize / 8;
+        let Some(bytes) = self.0.get_mut(at..).and_then(<[u8]>::first_chunk_mut) else { return 0 };
+        let (cells, lanes) = (u64::from_le_bytes(*bytes), lanes_of::<BITS>(stamps));
+        *bytes = (cells & !lanes).to_le_bytes();
+        lanes_in_use::<BITS>(cells & lanes).into()
     }
 
     /// How many epochs ago a cell was touched.

@@ -21,7 +21,8 @@
 //! | `dbf` | Bloom filter of (flow, state), 2-bit counters |
 //! | `sbf`, `kbf` | what one cell does: a [`CellRule`] each |
 //! | `filter` | the rest of a cell filter, the same for each rule |
-//! | `cells`, `layout`, `aging` | packed cells with stamps; a flow's positions; epochs |
+//! | `cells`, `lanes` | packed cells with stamps; several of them at once |
+//! | `layout`, `aging` | a flow's positions; epochs |
 //!
 //! # References
 //!
@@ -36,6 +37,7 @@ mod error;
 mod exact;
 mod filter;
 mod kbf;
+mod lanes;
 mod layout;
 mod sbf;
 mod stats;

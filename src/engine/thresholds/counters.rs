@@ -12,7 +12,8 @@ const WAYS: usize = 8;
 
 /// What one slice of a window holds.
 pub(super) trait Tally: Copy + Default {
-    fn add(&mut self, item: u64);
+    /// Adds an item to one slice; says whether the window weighs one more for it.
+    fn add(slices: &mut [Self; SLICES], slice: usize, item: u64) -> bool;
     /// Grows with the total, and is cheaper to tell.
     fn weight(slices: &[Self; SLICES]) -> u64;
     /// The least weight at which the total is `count`.
@@ -25,8 +26,11 @@ pub(super) trait Tally: Copy + Default {
 pub(super) struct Events(u32);
 
 impl Tally for Events {
-    fn add(&mut self, _item: u64) {
-        self.0 = self.0.saturating_add(1);
+    fn add(slices: &mut [Self; SLICES], slice: usize, _item: u64) -> bool {
+        let Some(Events(count)) = slices.get_mut(slice) else { return false };
+        let more = count.checked_add(1);
+        *count = more.unwrap_or(*count);
+        more.is_some()
     }
 
     fn weight(slices: &[Self; SLICES]) -> u64 {
@@ -44,8 +48,12 @@ impl Tally for Events {
 
 /// Counts different items.
 impl Tally for Bitmap {
-    fn add(&mut self, item: u64) {
-        Bitmap::add(self, item);
+    fn add(slices: &mut [Self; SLICES], slice: usize, item: u64) -> bool {
+        let is_new = !slices.iter().any(|slice| slice.contains(item));
+        if let Some(slice) = slices.get_mut(slice) {
+            slice.add(item);
+        }
+        is_new
     }
 
     fn weight(slices: &[Self; SLICES]) -> u64 {
@@ -65,34 +73,45 @@ fn in_window(slices: &[Bitmap; SLICES]) -> Bitmap {
     slices.iter().fold(Bitmap::default(), |all, slice| all.union(slice))
 }
 
+/// What is to be known of a key before its window is looked at.
 #[derive(Debug, Clone, Copy, Default)]
-struct Entry<T> {
-    key: u64,
+struct Head {
     /// The number of the youngest slice, in slice lengths since 1970.
     slice: u64,
-    slices: [T; SLICES],
     /// What the window weighed when something was last counted in it.
     weight: u64,
     silent_until_nanos: u64,
     suppressed: u64,
 }
 
-impl<T: Tally> Entry<T> {
-    /// Moves the window on to a slice; time that runs backwards counts as the youngest slice.
-    fn advance(&mut self, slice: u64) {
-        let passed = slice.saturating_sub(self.slice).min(SLICES as u64);
-        self.slice = self.slice.max(slice);
-        for gone in 0..passed {
-            let at = (self.slice - gone) as usize % SLICES;
-            if let Some(old) = self.slices.get_mut(at) {
-                *old = T::default();
-            }
-        }
-    }
-
+impl Head {
     fn is_idle(&self, slice: u64, at_nanos: u64) -> bool {
         slice.saturating_sub(self.slice) >= SLICES as u64 && self.silent_until_nanos <= at_nanos
     }
+
+    /// What makes a key stay: silence that is to be kept, then weight, then youth.
+    fn worth(&self, slice: u64, at_nanos: u64) -> (bool, u64, u64) {
+        match self.is_idle(slice, at_nanos) {
+            true => (false, 0, 0),
+            false => (self.silent_until_nanos > at_nanos, self.weight, self.slice),
+        }
+    }
+}
+
+/// Moves a window on to a slice; time that runs backwards counts as the youngest slice.
+fn advance<T: Tally>(head: &mut Head, window: &mut [T; SLICES], slice: u64) {
+    let passed = slice.saturating_sub(head.slice).min(SLICES as u64);
+    if passed == 0 {
+        return;
+    }
+    head.slice = slice;
+    for gone in 0..passed {
+        let at = (slice - gone) as usize % SLICES;
+        if let Some(old) = window.get_mut(at) {
+            *old = T::default();
+        }
+    }
+    head.weight = T::weight(window);
 }
 
 /// When a key's count is enough, and for how long that was told.
@@ -111,10 +130,12 @@ pub(super) struct Reached {
     pub suppressed: u64,
 }
 
-/// The keys of one rule.
+/// The keys of one rule. Keys, heads and windows lie apart: a set's keys are one cache line.
 #[derive(Debug)]
 pub(super) struct KeyTable<T> {
-    entries: Box<[Entry<T>]>,
+    keys: Box<[[u64; WAYS]]>,
+    heads: Box<[[Head; WAYS]]>,
+    windows: Box<[[[T; SLICES]; WAYS]]>,
     trigger: Trigger,
     trigger_weight: u64,
     pub evicted: u64,
@@ -126,7 +147,9 @@ impl<T: Tally> KeyTable<T> {
     pub fn new(keys: usize, trigger: Trigger) -> Self {
         let sets = keys.clamp(WAYS, 1 << 24).div_ceil(WAYS).next_power_of_two();
         KeyTable {
-            entries: vec![Entry::default(); sets * WAYS].into_boxed_slice(),
+            keys: vec![[0; WAYS]; sets].into_boxed_slice(),
+            heads: vec![[Head::default(); WAYS]; sets].into_boxed_slice(),
+            windows: vec![[[T::default(); SLICES]; WAYS]; sets].into_boxed_slice(),
             trigger,
             trigger_weight: T::weight_of(trigger.count),
             evicted: 0,
@@ -136,47 +159,52 @@ impl<T: Tally> KeyTable<T> {
 
     /// Bytes allocated.
     pub fn memory_bytes(&self) -> usize {
-        size_of_val(&*self.entries)
+        size_of_val(&*self.keys) + size_of_val(&*self.heads) + size_of_val(&*self.windows)
     }
 
     /// Counts an item (its hash) for a key (its hash) at a time that does not run backwards.
     pub fn count(&mut self, key: u64, item: u64, at_nanos: u64) -> Option<Reached> {
         let (trigger, trigger_weight) = (self.trigger, self.trigger_weight);
         let slice = at_nanos / (trigger.window_nanos / SLICES as u64).max(1);
-        let entry = self.entry(key, slice, at_nanos)?;
-        entry.advance(slice);
-        let youngest = entry.slice as usize % SLICES;
-        entry.slices.get_mut(youngest)?.add(item);
-        entry.weight = T::weight(&entry.slices);
-        if at_nanos < entry.silent_until_nanos {
-            entry.suppressed += 1;
+        let (head, window) = self.entry(key, slice, at_nanos)?;
+        advance(head, window, slice);
+        let youngest = head.slice as usize % SLICES;
+        head.weight += u64::from(T::add(window, youngest, item));
+        if at_nanos < head.silent_until_nanos {
+            head.suppressed += 1;
             self.suppressed += 1;
             return None;
         }
-        (entry.weight >= trigger_weight).then(|| {
-            let count = T::total(&entry.slices);
-            entry.silent_until_nanos = at_nanos.saturating_add(trigger.cooldown_nanos);
-            Reached { count, suppressed: std::mem::take(&mut entry.suppressed) }
+        (head.weight >= trigger_weight).then(|| {
+            let count = T::total(window);
+            head.silent_until_nanos = at_nanos.saturating_add(trigger.cooldown_nanos);
+            Reached { count, suppressed: std::mem::take(&mut head.suppressed) }
         })
     }
 
     /// The key's entry; a new one takes the place of an idle key or of the one with the least.
-    fn entry(&mut self, key: u64, slice: u64, at_nanos: u64) -> Option<&mut Entry<T>> {
-        let sets = self.entries.len() / WAYS;
-        let start = (key >> 40) as usize % sets * WAYS;
-        let set = self.entries.get_mut(start..start + WAYS)?;
-        if let Some(way) = set.iter().position(|entry| entry.key == key) {
-            return set.get_mut(way);
+    fn entry(
+        &mut self,
+        key: u64,
+        slice: u64,
+        at_nanos: u64,
+    ) -> Option<(&mut Head, &mut [T; SLICES])> {
+        let set = (key >> 40) as usize & (self.keys.len() - 1);
+        let (keys, heads) = (self.keys.get_mut(set)?, self.heads.get_mut(set)?);
+        let windows = self.windows.get_mut(set)?;
+        if let Some(way) = keys.iter().position(|taken| *taken == key) {
+            return Some((heads.get_mut(way)?, windows.get_mut(way)?));
         }
-        let worth = |entry: &Entry<T>| match entry.is_idle(slice, at_nanos) {
-            true => (false, 0, 0),
-            false => (entry.silent_until_nanos > at_nanos, entry.weight, entry.slice),
-        };
-        let victim = set.iter_mut().min_by_key(|entry| worth(entry))?;
-        let never_used = victim.key == 0 && victim.slice == 0;
+        let worth = |(_, head): &(usize, &Head)| head.worth(slice, at_nanos);
+        let (way, victim) = heads.iter().enumerate().min_by_key(worth)?;
+        let taken = keys.get_mut(way)?;
+        let never_used = *taken == 0 && victim.slice == 0;
         self.evicted += u64::from(!never_used && !victim.is_idle(slice, at_nanos));
-        *victim = Entry { key, slice, ..Entry::default() };
-        Some(victim)
+        let (head, window) = (heads.get_mut(way)?, windows.get_mut(way)?);
+        *taken = key;
+        *head = Head { slice, ..Head::default() };
+        *window = [T::default(); SLICES];
+        Some((head, window))
     }
 }
 

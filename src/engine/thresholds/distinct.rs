@@ -28,6 +28,12 @@ impl Bitmap {
         }
     }
 
+    /// Whether this item, or one that shares its bit, was added.
+    pub fn contains(&self, hash: u64) -> bool {
+        let bit = hash as u32 % BITMAP_BITS;
+        self.words.get(bit as usize / 64).is_some_and(|word| word >> (bit % 64) & 1 == 1)
+    }
+
     /// The items of both.
     pub fn union(mut self, other: &Bitmap) -> Bitmap {
         for (word, more) in self.words.iter_mut().zip(other.words) {
