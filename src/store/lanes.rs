@@ -24,11 +24,13 @@ pub(super) const fn lanes_of<const BITS: u32>(stamps: u64) -> u64 {
         2 => stamps * 3,
         8 => {
             // From every second bit to every eighth: the upper half moves away at each step.
+            let stamps = stamps & 0xffff;
             let halves = (stamps | stamps << 24) & 0x0000_00ff_0000_00ff;
             let quarters = (halves | halves << 12) & 0x000f_000f_000f_000f;
             ((quarters | quarters << 6) & 0x0101_0101_0101_0101) * 0xff
         }
         16 => {
+            let stamps = stamps & 0xff;
             let halves = (stamps | stamps << 28) & 0x0000_000f_0000_000f;
             ((halves | halves << 14) & 0x0001_0001_0001_0001) * 0xffff
         }
