@@ -82,6 +82,8 @@ pub enum BackendName {
     Sbf,
     /// Key-value Bloom filter: superimposed encodings of states
     Kbf,
+    /// B_h-sequence Bloom filter: sums of salted codes; 16-bit cells, few of them
+    Bhbf,
 }
 
 /// Layouts by name.
@@ -225,6 +227,7 @@ impl From<BackendName> for Backend {
             BackendName::Dbf => Backend::Dbf,
             BackendName::Sbf => Backend::Sbf,
             BackendName::Kbf => Backend::Kbf,
+            BackendName::Bhbf => Backend::Bhbf,
         }
     }
 }

@@ -3,12 +3,14 @@
 use std::f64::consts::LN_2;
 
 use super::{
-    Backend, Budget, EXACT_FLOW_BYTES, Expire, HASHES_LIMIT, LINE_BYTES, MEMORY_LIMIT_BYTES,
+    BHBF_CELL_BITS, BHBF_TABLE_COUNTS, Backend, Budget, EXACT_FLOW_BYTES, Expire, HASHES_LIMIT, LINE_BYTES, MEMORY_LIMIT_BYTES,
     Sizing, SpecError, StoreSpec, cells_per_line, kbf_code_bits,
 };
 use crate::flow::FlowId;
 use crate::state::State;
 
+/// With as many a bhbf errs less than anyone can measure, given the cells.
+const BHBF_HASHES_MAX: f64 = 8.0;
 const SHARDS: u64 = FlowId::SHARDS as u64;
 /// The exact store's index needs an empty bucket.
 const EXACT_LEAST: u64 = 2;
@@ -68,6 +70,12 @@ impl StoreSpec {
                     Some(_) => Err(SpecError::NotFor { option: "--cell-bits", backend: "dbf" }),
                 };
             }
+            Backend::Bhbf => {
+                return match self.cell_bits {
+                    None | Some(BHBF_CELL_BITS) => Ok(BHBF_CELL_BITS),
+                    Some(bits) => Err(SpecError::BhbfCellBits(bits)),
+                };
+            }
             // 16 states, "don't know", empty: 5 bits; and a 3-bit count.
             Backend::Sbf => 8,
             Backend::Kbf => 3 + kbf_code_bits(self.states),
@@ -98,11 +106,20 @@ impl StoreSpec {
         let fitting = HASHES_LIMIT.min(cells_per_shard.min(u64::from(u32::MAX)) as usize);
         let hashes = match self.hashes {
             Some(hashes) => hashes,
-            None => best_hashes(cells as f64, self.flows as f64).min(fitting),
+            None => self.best_hashes(cells as f64).min(fitting),
         };
         // Each hash has an equal part of a shard: what does not divide is left unused.
         let used = SHARDS * (cells_per_shard - cells_per_shard % hashes as u64);
         Ok((used as f64, hashes))
+    }
+
+    /// The number of hashes that errs least with so many cells.
+    fn best_hashes(&self, cells: f64) -> usize {
+        let cells_per_flow = cells / self.flows as f64;
+        match self.backend {
+            Backend::Bhbf => bhbf_hashes(cells_per_flow),
+            _ => bloom_hashes(cells_per_flow),
+        }
     }
 
     /// Rounds up to equal parts for each shard and hash, and counts what is allocated for them.
@@ -153,6 +170,8 @@ impl StoreSpec {
         let table_bits = match self.backend {
             // For each shard, and for cells of one, two and three flows: a 16-bit mask per sum.
             Backend::Kbf => SHARDS * 3 * (1 << kbf_code_bits(self.states)) * State::LIMIT as u64,
+            // One for all shards: a mask for each count, none included, and each 12-bit sum.
+            Backend::Bhbf => (u64::from(BHBF_TABLE_COUNTS) + 1) * (1 << 12) * State::LIMIT as u64,
             Backend::Exact | Backend::Dbf | Backend::Sbf => 0,
         };
         let bits_per_flow = bits as f64 / self.flows as f64;
@@ -167,12 +186,20 @@ fn hashes_for(fp_rate: f64) -> Result<usize, SpecError> {
 }
 
 /// The k that minimises (1−e^{−kN/m})^k: one of the two whole numbers next to (m/N) ln 2.
-fn best_hashes(cells: f64, flows: f64) -> usize {
-    let ideal = cells / flows * LN_2;
-    let fp_rate = |k: f64| (1.0 - (-k * flows / cells).exp()).powf(k);
+fn bloom_hashes(cells_per_flow: f64) -> usize {
+    let ideal = cells_per_flow * LN_2;
+    let fp_rate = |k: f64| (1.0 - (-k / cells_per_flow).exp()).powf(k);
     let (low, high) = (ideal.floor().max(1.0), ideal.ceil().max(1.0));
     let best = if fp_rate(low) <= fp_rate(high) { low } else { high };
     best.min(HASHES_LIMIT as f64) as usize
+}
+
+/// k = 2 m/N: a cell with up to four flows still rules most codes out, so a bhbf does best with two
+/// flows on a cell, where a Bloom filter has ln 2. That is what the sum over mask sizes in
+/// `model::bhbf` comes to for any number of states (`tests/model/filters.rs` holds it to that).
+/// From 4 cells a flow on, where errors are below 3e-5, more hashes would only cost time.
+fn bhbf_hashes(cells_per_flow: f64) -> usize {
+    (2.0 * cells_per_flow).round().clamp(1.0, BHBF_HASHES_MAX) as usize
 }
 
 #[cfg(test)]
