@@ -3,13 +3,13 @@
 use std::f64::consts::LN_2;
 
 use super::{
-    BHBF_CELL_BITS, BHBF_TABLE_COUNTS, Backend, Budget, EXACT_FLOW_BYTES, Expire, HASHES_LIMIT, LINE_BYTES, MEMORY_LIMIT_BYTES,
-    Sizing, SpecError, StoreSpec, cells_per_line, kbf_code_bits,
+    BHBF_CELL_BITS, BHBF_TABLE_COUNTS, Backend, Budget, EXACT_FLOW_BYTES, Expire, HASHES_LIMIT,
+    LINE_BYTES, MEMORY_LIMIT_BYTES, Sizing, SpecError, StoreSpec, cells_per_line, kbf_code_bits,
 };
 use crate::flow::FlowId;
 use crate::state::State;
 
-/// With as many a bhbf errs less than anyone can measure, given the cells.
+/// More hashes than this a bhbf takes only when told.
 const BHBF_HASHES_MAX: f64 = 8.0;
 const SHARDS: u64 = FlowId::SHARDS as u64;
 /// The exact store's index needs an empty bucket.
@@ -197,7 +197,7 @@ fn bloom_hashes(cells_per_flow: f64) -> usize {
 /// k = 2 m/N: a cell with up to four flows still rules most codes out, so a bhbf does best with two
 /// flows on a cell, where a Bloom filter has ln 2. That is what the sum over mask sizes in
 /// `model::bhbf` comes to for any number of states (`tests/model/filters.rs` holds it to that).
-/// From 4 cells a flow on, where errors are below 3e-5, more hashes would only cost time.
+/// From 4 cells a flow on, where six states err below 3e-5, more hashes would only cost time.
 fn bhbf_hashes(cells_per_flow: f64) -> usize {
     (2.0 * cells_per_flow).round().clamp(1.0, BHBF_HASHES_MAX) as usize
 }
@@ -241,6 +241,9 @@ mod tests {
         assert_eq!(bits(16, Some(32)), Ok(32));
         assert!(bits(7, Some(8)).is_err_and(|error| error.to_string().contains("at least 9")));
         assert!(bits(6, Some(12)).is_err());
+        let bhbf = |cell_bits| StoreSpec { cell_bits, ..StoreSpec::new(Backend::Bhbf, 2) };
+        assert_eq!([None, Some(16)].map(|bits| bhbf(bits).sizing().unwrap().cell_bits), [16, 16]);
+        assert!(message(bhbf(Some(32))).starts_with("--cell-bits 32: bhbf has cells of 16 bits"));
     }
 
     #[test]
@@ -254,8 +257,18 @@ mod tests {
                 assert!(spare < 2 * SHARDS * LINE_BYTES as u64, "{spare} of {bytes}");
             }
         }
-        let best = kbf(1_000_000, Budget::MemoryBytes(12_800_000)).sizing().unwrap();
-        assert_eq!(best.hashes, 7);
+        let best = kbf(1_000_000, Budget::MemoryBytes(12_800_000));
+        assert_eq!(best.sizing().unwrap().hashes, 7);
+        for (bytes, expire, hashes) in [
+            (5_000_000, Expire::Timer, 4),
+            (7_000_000, Expire::Timer, 6),
+            (7_000_000, Expire::None, 7),
+            (12_800_000, Expire::Timer, 8),
+        ] {
+            let budget = Budget::MemoryBytes(bytes);
+            let bhbf = StoreSpec { expire, budget, backend: Backend::Bhbf, ..best.clone() };
+            assert_eq!(bhbf.sizing().unwrap().hashes, hashes, "{bytes} {expire:?}");
+        }
     }
 
     #[test]
@@ -271,7 +284,8 @@ mod tests {
             assert!(message(kbf(1000, budget)).contains("the limit is 64 GiB"));
         }
         for flows in [1 << 40, u64::MAX] {
-            for backend in [Backend::Kbf, Backend::Sbf, Backend::Dbf, Backend::Exact] {
+            for backend in [Backend::Kbf, Backend::Bhbf, Backend::Sbf, Backend::Dbf, Backend::Exact]
+            {
                 let spec = StoreSpec { flows, ..StoreSpec::new(backend, 6) };
                 assert!(message(spec).contains("the limit is 64 GiB"), "{flows} {backend:?}");
             }
@@ -287,7 +301,7 @@ mod tests {
 
     #[test]
     fn the_least_that_is_named_works() {
-        for backend in [Backend::Kbf, Backend::Sbf, Backend::Dbf, Backend::Exact] {
+        for backend in [Backend::Kbf, Backend::Bhbf, Backend::Sbf, Backend::Dbf, Backend::Exact] {
             for hashes in [None, Some(32)] {
                 let hashes = hashes.filter(|_| backend != Backend::Exact);
                 let spec = |bytes| StoreSpec {

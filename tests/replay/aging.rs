@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::program::{Folder, acsm, count, replay, stdout};
 use crate::wire::{ACK, FIN, RST, SYN, Wire};
 
-const STORES: [&str; 4] = ["exact", "dbf", "sbf", "kbf"];
+const STORES: [&str; 5] = ["exact", "dbf", "sbf", "kbf", "bhbf"];
 const MINUTE: u64 = 60_000;
 
 /// Packets of one flow at these times (ms); the same summary from every store.
@@ -121,7 +121,7 @@ fn figures_of_the_living_and_the_aged_are_right() {
     }
     let folder = Folder::new();
     let path = folder.write("x.pcap", wire.bytes());
-    for (store, hashes) in [("exact", 1), ("sbf", 7), ("kbf", 7)] {
+    for (store, hashes) in [("exact", 1), ("sbf", 7), ("kbf", 7), ("bhbf", 7)] {
         let summary = replay(&format!("--backend {store} --flows 1000"), &[&path]);
         let figure = |name: &str| count(&summary, &format!("/flows/{name}"));
         assert_eq!([figure("inserted"), figure("deleted"), figure("live")], [4, 0, 3], "{store}");
