@@ -68,7 +68,8 @@ fn cells_after(lives: &[Life], order: &Order, takes_part: impl Fn(usize) -> bool
 
 /// The cell of two: counts, and sums modulo 4095.
 fn merged(a: u32, b: u32) -> u32 {
-    ((a >> 12) + (b >> 12)) << 12 | ((a & 4095) + (b & 4095)) % 4095
+    let (count, sum) = ((a >> 12) + (b >> 12), (a & 4095) + (b & 4095));
+    count << 12 | (sum % 4095)
 }
 
 fn holds(property: impl Fn(Vec<Life>, Order, Order) -> Result<(), TestCaseError>) {

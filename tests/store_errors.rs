@@ -8,7 +8,6 @@ use acsm::state::{Lookup, State};
 use acsm::store::{Epoch, Flow, Store, StoreError, StoreUser, with_store};
 
 const NOW: Epoch = Epoch(0);
-const FLOWS: usize = 50_000;
 
 /// Lookups, and how many of them were answered wrongly.
 #[derive(Debug, Clone, Copy)]
@@ -23,8 +22,10 @@ impl Errors {
     }
 }
 
-/// Drives a store with so many lookups.
+/// Drives a store that holds so many flows with so many lookups.
+#[derive(Clone)]
 struct Churn {
+    flows: usize,
     lookups: u64,
     random: Random,
 }
@@ -53,7 +54,7 @@ impl StoreUser for Churn {
         let mut errors = Errors { lookups: 0, wrong: 0 };
         while errors.lookups < self.lookups {
             // Until all are there they come; then one comes for one that goes, or one changes.
-            let comes = truth.len() < FLOWS;
+            let comes = truth.len() < self.flows;
             let at = self.random.below(truth.len().max(1) as u64) as usize;
             let state = self.new_state();
             let (flow, right) = match truth.get(at) {
@@ -81,14 +82,15 @@ impl StoreUser for Churn {
     }
 }
 
-fn errors_in_use(backend: Backend, budget: Budget, lookups: u64) -> (Errors, Sizing) {
-    let spec = StoreSpec {
-        flows: FLOWS as u64,
-        budget,
-        expire: Expire::None,
-        ..StoreSpec::new(backend, 6)
-    };
-    let errors = with_store(&spec, Churn { lookups, random: Random::new(1) }).unwrap();
+/// 50,000 flows, or fewer at the same load.
+fn churn(flows: usize, lookups: u64) -> Churn {
+    Churn { flows, lookups, random: Random::new(1) }
+}
+
+fn errors_in_use(backend: Backend, budget: Budget, churn: &Churn) -> (Errors, Sizing) {
+    let (flows, expire) = (churn.flows as u64, Expire::None);
+    let spec = StoreSpec { flows, budget, expire, ..StoreSpec::new(backend, 6) };
+    let errors = with_store(&spec, churn.clone()).unwrap();
     let sizing = spec.sizing().unwrap();
     let (name, rate, bits) = (backend.name(), errors.total_rate(), sizing.bits_per_flow);
     println!("{name} {budget:?}, k {}: {rate:.1e} at {bits:.1} bits per flow", sizing.hashes);
@@ -97,8 +99,8 @@ fn errors_in_use(backend: Backend, budget: Budget, lookups: u64) -> (Errors, Siz
 
 #[test]
 fn bhbf_errs_at_most_once_in_five_hundred_lookups_with_seven_bytes_a_flow() {
-    let budget = Budget::MemoryBytes(7 * FLOWS as u64);
-    let (errors, sizing) = errors_in_use(Backend::Bhbf, budget, 1_000_000);
+    let budget = Budget::MemoryBytes(7 * 50_000);
+    let (errors, sizing) = errors_in_use(Backend::Bhbf, budget, &churn(50_000, 1_000_000));
     assert!(sizing.bits_per_flow <= 56.0, "{sizing:?}");
     assert!(errors.total_rate() <= 2e-3, "{errors:?}");
 }
@@ -106,12 +108,26 @@ fn bhbf_errs_at_most_once_in_five_hundred_lookups_with_seven_bytes_a_flow() {
 #[test]
 fn at_equal_cells_bhbf_errs_fifty_times_less_than_kbf() {
     let (kbf, bhbf) = (Backend::Kbf, Backend::Bhbf);
-    let budget = Budget::FpRate(0.1);
-    let (of_kbf, kbf_sizing) = errors_in_use(kbf, budget, 1_000_000);
-    let (of_bhbf, bhbf_sizing) = errors_in_use(bhbf, budget, 1_000_000);
+    let (budget, million) = (Budget::FpRate(0.1), churn(50_000, 1_000_000));
+    let (of_kbf, kbf_sizing) = errors_in_use(kbf, budget, &million);
+    let (of_bhbf, bhbf_sizing) = errors_in_use(bhbf, budget, &million);
     assert_eq!(kbf_sizing.cells, bhbf_sizing.cells);
     assert!(50 * of_bhbf.wrong <= of_kbf.wrong, "{of_bhbf:?}, {of_kbf:?}");
 
-    let (errors, _) = errors_in_use(bhbf, Budget::FpRate(0.01), 350_000);
+    let (errors, _) = errors_in_use(bhbf, Budget::FpRate(0.01), &churn(50_000, 350_000));
     assert!(errors.wrong <= 3, "{errors:?}");
+}
+
+/// A dbf counts to three, and what it counted to three stays: without a timer it fills up. In a
+/// bhbf only flows stay behind whose state it could not tell when they left.
+#[test]
+fn flows_that_come_and_go_wear_out_a_dbf_long_before_a_bhbf() {
+    let of_five_bytes = |backend, lookups_per_flow: u64| {
+        let (flows, budget) = (5_000, Budget::MemoryBytes(5 * 5_000));
+        errors_in_use(backend, budget, &churn(flows, lookups_per_flow * flows as u64)).0
+    };
+    let [young_dbf, old_dbf] = [10, 80].map(|lookups| of_five_bytes(Backend::Dbf, lookups));
+    let [young_bhbf, old_bhbf] = [10, 80].map(|lookups| of_five_bytes(Backend::Bhbf, lookups));
+    assert!(young_dbf.total_rate() < young_bhbf.total_rate(), "{young_dbf:?} {young_bhbf:?}");
+    assert!(old_dbf.total_rate() > 10.0 * old_bhbf.total_rate(), "{old_dbf:?} {old_bhbf:?}");
 }

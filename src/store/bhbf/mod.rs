@@ -6,9 +6,10 @@
 //! only the flow knows: so what other flows left in its cells points to different states, and what
 //! all its cells agree on is its own ([`rule`]).
 //!
-//! Sums of a B_h set in the cells of a Bloom filter are from the B_h-sequence Bloom filter (TKDD
-//! 2022); increments by hash from VI-CBF (Rottenstreich et al., *The Variable-Increment Counting
-//! Bloom Filter*, INFOCOM 2012). Salting a state's code by position is ours.
+//! Sums of a B_h set in the cells of a Bloom filter are from Pei et al., *BhBF: A Bloom Filter Using
+//! Bh Sequences for Multi-set Membership Query* (TKDD 2022); increments by hash from Rottenstreich
+//! et al., *The Variable-Increment Counting Bloom Filter* (INFOCOM 2012). To turn a state's code by
+//! both, and to read masks of any count, is ours.
 
 mod codes;
 mod masks;
