@@ -99,11 +99,16 @@ fn main() {
         println!("{name:28} {alone:10.1} {fetched:10.1}  {bits:9.1}");
     };
     for (name, expire) in [("timer", Expire::Timer), ("none", Expire::None)] {
-        for backend in [Backend::Kbf, Backend::Sbf, Backend::Exact] {
+        for backend in [Backend::Kbf, Backend::Sbf, Backend::Bhbf, Backend::Exact] {
             let spec = StoreSpec { expire, flows: count.into(), ..StoreSpec::new(backend, 6) };
             row(&format!("{} 0.01, {name}", backend.name()), spec);
         }
     }
+    let budget = Budget::MemoryBytes(7 * u64::from(count));
+    row(
+        "bhbf in 7 bytes, timer",
+        StoreSpec { budget, flows: count.into(), ..StoreSpec::new(Backend::Bhbf, 6) },
+    );
     for fp_rate in [0.001, 0.0001] {
         let budget = Budget::FpRate(fp_rate);
         row(

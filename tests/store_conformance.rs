@@ -10,7 +10,8 @@ use acsm::state::{Lookup, State};
 use acsm::store::{Epoch, Flow, Stamp, Store, StoreError, StoreUser, with_store};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
-use slow_store::{Shape, Slow, Tally, dbf::SlowDbf, exact::SlowExact, kbf::SlowKbf, sbf::SlowSbf};
+use slow_store::{Shape, Slow, Tally};
+use slow_store::{bhbf::SlowBhbf, dbf::SlowDbf, exact::SlowExact, kbf::SlowKbf, sbf::SlowSbf};
 
 const FLOWS: usize = 14;
 
@@ -221,6 +222,7 @@ fn slow(spec: &StoreSpec) -> Box<dyn Slow> {
     let shape = Shape { layout, hashes, cells, cells_per_line, timed };
     match spec.backend {
         Backend::Kbf => Box::new(SlowKbf::new(shape, spec.states, spec.decode)),
+        Backend::Bhbf => Box::new(SlowBhbf::new(shape, spec.states)),
         Backend::Sbf => {
             let count_max = (1 << (sizing.cell_bits - 5)) - 1;
             Box::new(SlowSbf::new(shape, count_max, spec.sbf == SbfRules::PaperKbf))
@@ -293,6 +295,14 @@ fn sbf_follows_its_rules() {
 #[test]
 fn sbf_as_the_kbf_papers_have_it_follows_its_rules() {
     filter_conforms(StoreSpec { sbf: SbfRules::PaperKbf, ..StoreSpec::new(Backend::Sbf, 6) });
+}
+
+#[test]
+fn bhbf_follows_its_rules() {
+    filter_conforms(StoreSpec::new(Backend::Bhbf, 6));
+    // More cells than one word has salts for.
+    let long = StoreSpec { hashes: Some(20), flows: 100, ..StoreSpec::new(Backend::Bhbf, 16) };
+    conforms(&long);
 }
 
 #[test]

@@ -2,11 +2,11 @@
 //! standard deviations, of the sampling and of the filter itself.
 
 use acsm::flow::{FlowId, FlowKey};
-use acsm::model::{ErrorRates, FlowCells, StateMix, bloom, kbf, sbf};
+use acsm::model::{ErrorRates, FlowCells, StateMix, bhbf, bloom, kbf, sbf};
 use acsm::random::Random;
 use acsm::spec::{Backend, Budget, KbfDecode, LayoutKind, SbfRules, Sizing, StoreSpec};
 use acsm::state::{Lookup, State};
-use acsm::store::{Dbf, Epoch, Flow, Kbf, KbfRule, Sbf, SbfRule, Store};
+use acsm::store::{Bhbf, BhbfRule, Dbf, Epoch, Flow, Kbf, KbfRule, Sbf, SbfRule, Store};
 
 const NOW: Epoch = Epoch(0);
 const STATES: usize = 16;
@@ -349,5 +349,31 @@ fn blocked_stores_have_the_best_number_of_hashes() {
                 assert!(loss < 4.0 || lines == 1 || fp_rate < 1e-3 || cell_bits == Some(32));
             }
         }
+    }
+}
+
+/// Where it errs often enough to see: with fewer cells than anyone would give it.
+#[test]
+fn bhbf_errs_as_its_model_says_by_kind() {
+    let flows_in = 50_000;
+    let masks = bhbf::Masks::new();
+    let skewed = StateMix::new(&[80.0, 10.0, 4.0, 3.0, 2.0, 1.0]);
+    for (mix, bytes_per_flow) in [
+        (&skewed, 3),
+        (&skewed, 4),
+        (&skewed, 5),
+        (&StateMix::even(6), 4),
+        (&StateMix::even(16), 5),
+    ] {
+        let (states, flows) = (mix.states(), flows_in as u64 * FlowId::SHARDS as u64);
+        let budget = Budget::MemoryBytes(bytes_per_flow * flows);
+        let spec = StoreSpec { flows, budget, ..StoreSpec::new(Backend::Bhbf, states) };
+        let sizing = spec.sizing().unwrap();
+        let mut store = Bhbf::<true>::new(BhbfRule::new(states), &sizing).unwrap();
+        let measured = errors_of(&mut store, mix, flows_in, 13);
+        let load = bloom::load(cells(&sizing), sizing.hashes, flows_in as f64);
+        let model = masks.errors(&FlowCells::at_load(sizing.hashes, load), states);
+        let name = format!("bhbf, {states} states, {bytes_per_flow} bytes, k {}", sizing.hashes);
+        assert_errors(&name, &measured, &model, flows_in);
     }
 }

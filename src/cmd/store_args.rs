@@ -83,6 +83,8 @@ pub enum BackendName {
     Sbf,
     /// Key-value Bloom filter: superimposed encodings of states
     Kbf,
+    /// B_h-sequence Bloom filter: sums of salted codes; 16-bit cells, few of them
+    Bhbf,
 }
 
 /// Ways to expire by name.
@@ -217,6 +219,7 @@ impl From<BackendName> for Backend {
             BackendName::Dbf => Backend::Dbf,
             BackendName::Sbf => Backend::Sbf,
             BackendName::Kbf => Backend::Kbf,
+            BackendName::Bhbf => Backend::Bhbf,
         }
     }
 }

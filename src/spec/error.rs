@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use super::{HASHES_LIMIT, MEMORY_LIMIT_BYTES};
+use super::{BHBF_CELL_BITS, HASHES_LIMIT, MEMORY_LIMIT_BYTES};
 use crate::state::State;
 
 /// A wish that cannot be met. The message names the option and what would do.
@@ -47,6 +47,11 @@ pub enum SpecError {
         /// How many states there are.
         states: usize,
     },
+    /// A width that the codes of a bhbf do not have.
+    #[error(
+        "--cell-bits {0}: bhbf has cells of {BHBF_CELL_BITS} bits, for a count and sums modulo 4095; leave it out"
+    )]
+    BhbfCellBits(u32),
     /// An option that means nothing for this structure.
     #[error("{option} does not apply to --backend {backend}: leave it out")]
     NotFor {

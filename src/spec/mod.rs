@@ -19,6 +19,8 @@ pub enum Backend {
     Sbf,
     /// Key-value Bloom filter (2014): a cell holds a count and the XOR of encoded states.
     Kbf,
+    /// B_h-sequence Bloom filter: a cell holds a count and the sum of salted codes of states.
+    Bhbf,
 }
 
 impl Backend {
@@ -29,6 +31,7 @@ impl Backend {
             Backend::Dbf => "dbf",
             Backend::Sbf => "sbf",
             Backend::Kbf => "kbf",
+            Backend::Bhbf => "bhbf",
         }
     }
 }
@@ -128,6 +131,11 @@ pub const HASHES_LIMIT: usize = 32;
 pub const LINE_BYTES: usize = 64;
 /// What one flow takes in the exact store: its entry and two buckets of the index.
 pub const EXACT_FLOW_BYTES: u64 = 72;
+
+/// Cells of a bhbf: a 4-bit count and a 12-bit sum.
+pub const BHBF_CELL_BITS: u32 = 16;
+/// Up to this many flows on a cell, a bhbf's sum rules codes out: as many tables it has.
+pub const BHBF_TABLE_COUNTS: u32 = 5;
 
 /// How many cells fit a line. With the timer each cell has a 2-bit stamp beside it, and each line
 /// a 32-bit epoch.

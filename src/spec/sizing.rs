@@ -4,13 +4,15 @@ use std::f64::consts::LN_2;
 
 use super::layout::{best_hashes, most_hashes};
 use super::{
-    BLOCKED_LINES_LIMIT, Backend, Budget, EXACT_FLOW_BYTES, Expire, HASHES_LIMIT, LINE_BYTES,
-    LayoutKind, MEMORY_LIMIT_BYTES, Sizing, SpecError, StoreSpec, cells_per_line, kbf_code_bits,
-    slot_bits,
+    BHBF_CELL_BITS, BHBF_TABLE_COUNTS, BLOCKED_LINES_LIMIT, Backend, Budget, EXACT_FLOW_BYTES,
+    Expire, HASHES_LIMIT, LINE_BYTES, LayoutKind, MEMORY_LIMIT_BYTES, Sizing, SpecError, StoreSpec,
+    cells_per_line, kbf_code_bits, slot_bits,
 };
 use crate::flow::FlowId;
 use crate::state::State;
 
+/// More hashes than this a bhbf takes only when told.
+const BHBF_HASHES_MAX: f64 = 8.0;
 const SHARDS: u64 = FlowId::SHARDS as u64;
 /// The exact store's index needs an empty bucket.
 const EXACT_LEAST: u64 = 2;
@@ -86,6 +88,12 @@ impl StoreSpec {
                     Some(_) => Err(SpecError::NotFor { option: "--cell-bits", backend: "dbf" }),
                 };
             }
+            Backend::Bhbf => {
+                return match self.cell_bits {
+                    None | Some(BHBF_CELL_BITS) => Ok(BHBF_CELL_BITS),
+                    Some(bits) => Err(SpecError::BhbfCellBits(bits)),
+                };
+            }
             // 16 states, "don't know", empty: 5 bits; and a 3-bit count.
             Backend::Sbf => 8,
             Backend::Kbf => 3 + kbf_code_bits(self.states),
@@ -132,8 +140,7 @@ impl StoreSpec {
         let fitting = HASHES_LIMIT.min(cells_per_shard.min(u64::from(u32::MAX)) as usize);
         let hashes = match self.hashes {
             Some(hashes) => hashes,
-            None => best_hashes(self.layout, cells as f64, self.flows as f64, per_line as usize)
-                .min(fitting),
+            None => self.best_hashes(cells as f64, per_line as usize).min(fitting),
         };
         let unused = match self.layout {
             // Each hash has an equal part of a shard: what does not divide is left unused.
@@ -141,6 +148,15 @@ impl StoreSpec {
             LayoutKind::Blocked(_) => 0,
         };
         Ok(((SHARDS * (cells_per_shard - unused)) as f64, hashes))
+    }
+
+    /// The number of hashes that errs least with so many cells.
+    fn best_hashes(&self, cells: f64, per_line: usize) -> usize {
+        let flows = self.flows as f64;
+        match self.backend {
+            Backend::Bhbf => bhbf_hashes(cells / flows).min(most_hashes(self.layout, per_line)),
+            _ => best_hashes(self.layout, cells, flows, per_line),
+        }
     }
 
     /// Rounds up to equal parts for each shard and hash, or to whole lines, and counts what is
@@ -207,12 +223,22 @@ impl StoreSpec {
         let table_bits = match self.backend {
             // For each shard, and for cells of one, two and three flows: a 16-bit mask per sum.
             Backend::Kbf => SHARDS * 3 * (1 << kbf_code_bits(self.states)) * State::LIMIT as u64,
+            // One for all shards: a mask for each count, none included, and each 12-bit sum.
+            Backend::Bhbf => (u64::from(BHBF_TABLE_COUNTS) + 1) * (1 << 12) * State::LIMIT as u64,
             Backend::Exact | Backend::Dbf | Backend::Sbf => 0,
         };
         let bits_per_flow = bits as f64 / self.flows as f64;
         let (layout, cells_per_line) = (self.layout, 0);
         Sizing { cells, hashes, cell_bits, cells_per_line, layout, bits, bits_per_flow, table_bits }
     }
+}
+
+/// k = 2 m/N: a cell with up to four flows still rules most codes out, so a bhbf does best with two
+/// flows on a cell, where a Bloom filter has ln 2. That is what the sum over mask sizes in
+/// `model::bhbf` comes to for any number of states (`tests/model/filters.rs` holds it to that).
+/// From 4 cells a flow on, where six states err below 3e-5, more hashes would only cost time.
+fn bhbf_hashes(cells_per_flow: f64) -> usize {
+    (2.0 * cells_per_flow).round().clamp(1.0, BHBF_HASHES_MAX) as usize
 }
 
 #[cfg(test)]
@@ -254,6 +280,9 @@ mod tests {
         assert_eq!(bits(16, Some(32)), Ok(32));
         assert!(bits(7, Some(8)).is_err_and(|error| error.to_string().contains("at least 9")));
         assert!(bits(6, Some(12)).is_err());
+        let bhbf = |cell_bits| StoreSpec { cell_bits, ..StoreSpec::new(Backend::Bhbf, 2) };
+        assert_eq!([None, Some(16)].map(|bits| bhbf(bits).sizing().unwrap().cell_bits), [16, 16]);
+        assert!(message(bhbf(Some(32))).starts_with("--cell-bits 32: bhbf has cells of 16 bits"));
     }
 
     #[test]
@@ -267,8 +296,18 @@ mod tests {
                 assert!(spare < 2 * SHARDS * LINE_BYTES as u64, "{spare} of {bytes}");
             }
         }
-        let best = kbf(1_000_000, Budget::MemoryBytes(12_800_000)).sizing().unwrap();
-        assert_eq!(best.hashes, 7);
+        let best = kbf(1_000_000, Budget::MemoryBytes(12_800_000));
+        assert_eq!(best.sizing().unwrap().hashes, 7);
+        for (bytes, expire, hashes) in [
+            (5_000_000, Expire::Timer, 4),
+            (7_000_000, Expire::Timer, 6),
+            (7_000_000, Expire::None, 7),
+            (12_800_000, Expire::Timer, 8),
+        ] {
+            let budget = Budget::MemoryBytes(bytes);
+            let bhbf = StoreSpec { expire, budget, backend: Backend::Bhbf, ..best.clone() };
+            assert_eq!(bhbf.sizing().unwrap().hashes, hashes, "{bytes} {expire:?}");
+        }
     }
 
     #[test]
@@ -284,7 +323,8 @@ mod tests {
             assert!(message(kbf(1000, budget)).contains("the limit is 64 GiB"));
         }
         for flows in [1 << 40, u64::MAX] {
-            for backend in [Backend::Kbf, Backend::Sbf, Backend::Dbf, Backend::Exact] {
+            for backend in [Backend::Kbf, Backend::Bhbf, Backend::Sbf, Backend::Dbf, Backend::Exact]
+            {
                 let spec = StoreSpec { flows, ..StoreSpec::new(backend, 6) };
                 assert!(message(spec).contains("the limit is 64 GiB"), "{flows} {backend:?}");
             }
@@ -300,7 +340,7 @@ mod tests {
 
     #[test]
     fn the_least_that_is_named_works() {
-        for backend in [Backend::Kbf, Backend::Sbf, Backend::Dbf, Backend::Exact] {
+        for backend in [Backend::Kbf, Backend::Bhbf, Backend::Sbf, Backend::Dbf, Backend::Exact] {
             for hashes in [None, Some(32)] {
                 let hashes = hashes.filter(|_| backend != Backend::Exact);
                 let spec = |bytes| StoreSpec {

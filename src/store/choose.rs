@@ -1,6 +1,6 @@
 //! The one place where a kind of store becomes a type.
 
-use super::{Dbf, Exact, Kbf, KbfRule, Sbf, SbfRule, Store, StoreError};
+use super::{Bhbf, BhbfRule, Dbf, Exact, Kbf, KbfRule, Sbf, SbfRule, Store, StoreError};
 use crate::spec::{Backend, Budget, Expire, Sizing, StoreSpec};
 
 /// Code that works with any store: a generic function with what it needs.
@@ -28,6 +28,7 @@ pub fn with_store<U: StoreUser>(spec: &StoreSpec, user: U) -> Result<U::Output, 
         (Backend::Kbf, 8) => kbf::<8, U>(spec, &sizing, user),
         (Backend::Kbf, 16) => kbf::<16, U>(spec, &sizing, user),
         (Backend::Kbf, _) => kbf::<32, U>(spec, &sizing, user),
+        (Backend::Bhbf, _) => bhbf(spec, &sizing, user),
         (Backend::Dbf, _) => dbf(spec, &sizing, user),
     })
 }
@@ -45,6 +46,14 @@ fn kbf<const BITS: u32, U: StoreUser>(spec: &StoreSpec, sizing: &Sizing, user: U
     match spec.expire {
         Expire::Timer => user.run(|| Kbf::<BITS, true>::new(rule.clone(), sizing)),
         Expire::None => user.run(|| Kbf::<BITS, false>::new(rule.clone(), sizing)),
+    }
+}
+
+fn bhbf<U: StoreUser>(spec: &StoreSpec, sizing: &Sizing, user: U) -> U::Output {
+    let rule = BhbfRule::new(spec.states);
+    match spec.expire {
+        Expire::Timer => user.run(|| Bhbf::<true>::new(rule, sizing)),
+        Expire::None => user.run(|| Bhbf::<false>::new(rule, sizing)),
     }
 }
 

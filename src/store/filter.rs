@@ -7,7 +7,7 @@
 use super::aging::{Epoch, Stamp};
 use super::cells::Cells;
 use super::error::StoreError;
-use super::layout::{Layout, Spots};
+use super::layout::{CellAt, Layout, Spots};
 use super::stats::{Insertion, StoreStats};
 use super::{Flow, Store};
 use crate::spec::{HASHES_LIMIT, Sizing};
@@ -16,25 +16,37 @@ use crate::state::{Lookup, State};
 /// What a flow does to one of its cells, and what its cells say together. A cell is a number, 0
 /// if it is empty.
 pub trait CellRule: Send {
+    /// What tells the flows on a cell apart, for rules that need it; else `()`, which costs nothing.
+    type Salt;
+
     /// Whether a flow can be modified and deleted when its old state is not known.
     const WRITES_UNKNOWN: bool;
 
+    /// The salts of the flow with this digest, one for each of its cells.
+    fn salts(digest: u64) -> impl Iterator<Item = Self::Salt>;
+
     /// The cell after a flow with this state came in.
-    fn insert(&self, cell: u32, state: State) -> u32;
+    fn insert(&self, cell: u32, salt: Self::Salt, state: State) -> u32;
 
     /// The cell, which is not empty, after a flow changed its state. `old` is there unless the
     /// rule can do without.
-    fn modify(&self, cell: u32, old: Option<State>, new: State) -> u32;
+    fn modify(&self, cell: u32, salt: Self::Salt, old: Option<State>, new: State) -> u32;
 
     /// The cell, which is not empty, after a flow left. `old` is there unless the rule can do
     /// without.
-    fn delete(&self, cell: u32, old: Option<State>) -> u32;
+    fn delete(&self, cell: u32, salt: Self::Salt, old: Option<State>) -> u32;
 
     /// What the cells of a flow, none of them empty, say of its state.
-    fn read(&self, cells: &[u32]) -> Lookup;
+    fn read(&self, cells: &[u32], salts: impl Iterator<Item = Self::Salt>) -> Lookup;
 
     /// Whether the count of this cell is at its maximum, where it stays until the cell ages.
     fn is_saturated(&self, cell: u32) -> bool;
+}
+
+/// The cells of a flow, each with its salt.
+#[inline]
+fn salted<R: CellRule>(place: &Spots) -> impl Iterator<Item = (CellAt, R::Salt)> {
+    place.cells().zip(R::salts(place.digest()))
 }
 
 /// One shard of cells of `BITS` bits (8, 16 or 32) under a rule; `TIMED` if they age.
@@ -102,7 +114,8 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> Store for CellFilter<R, BI
         if TIMED && ages == 0 {
             self.fresh = Some((place.digest(), now));
         }
-        self.rule.read(values.get(..self.layout.hashes()).unwrap_or(&values))
+        let values = values.get(..self.layout.hashes()).unwrap_or(&values);
+        self.rule.read(values, R::salts(place.digest()))
     }
 
     #[inline]
@@ -117,8 +130,9 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> Store for CellFilter<R, BI
     fn insert(&mut self, place: &Spots, state: State, stamp: Stamp) -> Insertion {
         self.fresh = None;
         let mut shared_cells = 0;
-        for cell in place.cells() {
-            let (old, new) = self.cells.update(cell, stamp, |cell| self.rule.insert(cell, state));
+        for (cell, salt) in salted::<R>(place) {
+            let insert = |cell| self.rule.insert(cell, salt, state);
+            let (old, new) = self.cells.update(cell, stamp, insert);
             shared_cells += usize::from(old != 0);
             let saturates = self.rule.is_saturated(new) && !self.rule.is_saturated(old);
             self.counts.saturations += u64::from(saturates);
@@ -133,10 +147,10 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> Store for CellFilter<R, BI
         let Some(old) = Self::old_state(old) else { return self.touch(place, old, stamp) };
         self.fresh = None;
         let mut absent = false;
-        for cell in place.cells() {
+        for (cell, salt) in salted::<R>(place) {
             let (before, _) = self.cells.update(cell, stamp, |cell| match cell {
                 0 => 0,
-                _ => self.rule.modify(cell, old, new),
+                _ => self.rule.modify(cell, salt, old, new),
             });
             absent |= before == 0;
         }
@@ -147,10 +161,10 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> Store for CellFilter<R, BI
         let Some(old) = Self::old_state(old) else { return };
         self.fresh = None;
         let mut absent = false;
-        for cell in place.cells() {
+        for (cell, salt) in salted::<R>(place) {
             let (before, _) = self.cells.replace(cell, now, |cell| match cell {
                 0 => 0,
-                _ => self.rule.delete(cell, old),
+                _ => self.rule.delete(cell, salt, old),
             });
             absent |= before == 0;
         }

@@ -19,7 +19,7 @@
 //! |---|---|
 //! | `exact` | hash table of full keys, with generations of least recently used flows |
 //! | `dbf` | Bloom filter of (flow, state), 2-bit counters |
-//! | `sbf`, `kbf` | what one cell does: a [`CellRule`] each |
+//! | `sbf`, `kbf`, `bhbf` | what one cell does: a [`CellRule`] each |
 //! | `filter` | the rest of a cell filter, the same for each rule |
 //! | `cells`, `lanes` | packed cells with stamps; several of them at once |
 //! | `layout`, `aging` | a flow's positions; epochs |
@@ -27,9 +27,10 @@
 //! # References
 //!
 //! Bonomi et al., *Beyond Bloom Filters* (SIGCOMM 2006); Xiong et al., *kBF* (INFOCOM 2014, and
-//! its journal version).
+//! its journal version). For `bhbf` see its module.
 
 mod aging;
+mod bhbf;
 mod cells;
 mod choose;
 mod dbf;
@@ -43,6 +44,7 @@ mod sbf;
 mod stats;
 
 pub use aging::{Epoch, Stamp};
+pub use bhbf::{Bhbf, BhbfRule};
 pub use choose::{StoreUser, with_store};
 pub use dbf::Dbf;
 pub use error::StoreError;

@@ -87,10 +87,17 @@ const fn parts(cell: u32) -> (u32, u32) {
 }
 
 impl<const BITS: u32> CellRule for SbfRule<BITS> {
+    type Salt = ();
+
     const WRITES_UNKNOWN: bool = true;
 
     #[inline]
-    fn insert(&self, cell: u32, state: State) -> u32 {
+    fn salts(_digest: u64) -> impl Iterator<Item = ()> {
+        std::iter::repeat(())
+    }
+
+    #[inline]
+    fn insert(&self, cell: u32, _salt: (), state: State) -> u32 {
         let new = state.index() as u32;
         match parts(cell) {
             (0, _) => Self::cell(1, new),
@@ -99,7 +106,7 @@ impl<const BITS: u32> CellRule for SbfRule<BITS> {
     }
 
     #[inline]
-    fn modify(&self, cell: u32, _old: Option<State>, new: State) -> u32 {
+    fn modify(&self, cell: u32, _salt: (), _old: Option<State>, new: State) -> u32 {
         let new = new.index() as u32;
         match parts(cell) {
             (_, DONT_KNOW) => cell,
@@ -109,7 +116,7 @@ impl<const BITS: u32> CellRule for SbfRule<BITS> {
     }
 
     #[inline]
-    fn delete(&self, cell: u32, _old: Option<State>) -> u32 {
+    fn delete(&self, cell: u32, _salt: (), _old: Option<State>) -> u32 {
         match parts(cell) {
             (1, _) => 0,
             (count, _) if count == Self::COUNT_MAX => cell,
@@ -118,7 +125,7 @@ impl<const BITS: u32> CellRule for SbfRule<BITS> {
     }
 
     #[inline]
-    fn read(&self, cells: &[u32]) -> Lookup {
+    fn read(&self, cells: &[u32], _salts: impl Iterator<Item = ()>) -> Lookup {
         let mut seen = 0u32;
         for &cell in cells {
             seen |= 1 << parts(cell).1;

@@ -38,7 +38,8 @@ pub struct StoreStats {
     pub cells_shared: u64,
     /// Flows that had to leave for others.
     pub evicted: u64,
-    /// Insertions of flows that looked present.
+    /// Insertions that found all cells of the flow in use: it looked present, unless the cells
+    /// contradicted each other.
     pub inserts_of_present: u64,
     /// Modifications and deletions that met an empty cell: the flow was not there.
     pub writes_to_absent: u64,

@@ -5,7 +5,7 @@ use acsm::model::counts::FlowCells;
 use acsm::model::recycling::stores;
 use acsm::model::{ErrorRates, StateMix, bhbf::Masks, dbf, kbf, sbf};
 use acsm::random::Random;
-use acsm::spec::KbfDecode;
+use acsm::spec::{Backend, Budget, Expire, KbfDecode, StoreSpec};
 
 use crate::evidence::{assert_in_interval, mean_of};
 
@@ -471,6 +471,31 @@ fn bhbf_codes_are_a_b3_set() {
         "candidates by count: {:.2?}",
         (0..=15).map(|c| masks.mean_size(c)).collect::<Vec<_>>()
     );
+}
+
+/// The rule that `spec` has for the number of hashes, which cannot look here.
+#[test]
+fn bhbf_does_best_with_two_flows_on_a_cell() {
+    let masks = Masks::new();
+    let flows = 1_000_000;
+    for bytes_per_flow in 2..=10 {
+        let budget = Budget::MemoryBytes(bytes_per_flow * flows);
+        let spec = StoreSpec { flows, budget, ..StoreSpec::new(Backend::Bhbf, 6) };
+        let sizing = StoreSpec { expire: Expire::None, ..spec }.sizing().unwrap();
+        let cells_per_flow = sizing.cells as f64 / flows as f64;
+        for (states, absent) in [(2, 0.1), (6, 0.02), (6, 0.5), (16, 0.1)] {
+            let total = |hashes: usize| {
+                let cells = FlowCells::at_load(hashes, hashes as f64 / cells_per_flow);
+                masks.errors(&cells, states).total(absent)
+            };
+            let best = (1..=10).map(total).fold(f64::INFINITY, f64::min);
+            let (hashes, chosen) = (sizing.hashes, total(sizing.hashes));
+            println!(
+                "{cells_per_flow:.2} cells a flow, {states} states, k {hashes}: {chosen:.1e}, best {best:.1e}"
+            );
+            assert!(chosen <= 1.1 * best || hashes == 8 && chosen < 3e-5, "{sizing:?}: {best:e}");
+        }
+    }
 }
 
 /// The parts of a line that a flow has one cell in each of are taken for equal, and the states of

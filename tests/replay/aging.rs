@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::program::{Folder, acsm, count, replay, stdout};
 use crate::wire::{ACK, FIN, RST, SYN, Wire};
 
-const STORES: [&str; 4] = ["exact", "dbf", "sbf", "kbf"];
+const STORES: [&str; 5] = ["exact", "dbf", "sbf", "kbf", "bhbf"];
 const MINUTE: u64 = 60_000;
 
 /// Packets of one flow at these times (ms); the same summary from every store.
@@ -104,7 +104,7 @@ fn a_phase_can_be_a_number_of_packets() {
         })
     };
     for (index, known) in [(1, 1), (3, 1), (4, 1), (7, 1), (8, 0), (11, 0), (16, 0)] {
-        assert_eq!(at_packet(index), [known; 4], "packet {index}");
+        assert_eq!(at_packet(index), [known; STORES.len()], "packet {index}");
     }
 }
 
@@ -121,7 +121,7 @@ fn figures_of_the_living_and_the_aged_are_right() {
     }
     let folder = Folder::new();
     let path = folder.write("x.pcap", wire.bytes());
-    for (store, hashes) in [("exact", 1), ("sbf", 7), ("kbf", 7)] {
+    for (store, hashes) in [("exact", 1), ("sbf", 7), ("kbf", 7), ("bhbf", 7)] {
         let summary = replay(&format!("--backend {store} --flows 1000"), &[&path]);
         let figure = |name: &str| count(&summary, &format!("/flows/{name}"));
         assert_eq!([figure("inserted"), figure("deleted"), figure("live")], [4, 0, 3], "{store}");

@@ -126,7 +126,7 @@ fn what_filters_miss_or_make_up_is_counted_exactly() {
     let folder = Folder::new();
     let (trace, truth) = folder.generate("x.pcap", "--packets 15k --attacks all --seed 4");
     for preset in ["paper", "operator"] {
-        for backend in ["kbf", "sbf"] {
+        for backend in ["kbf", "sbf", "bhbf"] {
             let good = format!("--backend {backend} --fp-rate 0.001");
             let (run, _) = differences_are_accounted_for(&trace, preset, &good);
             all_found_and_none_on_clean_flows(&run, &truth, &format!("{preset} {good}"));

@@ -43,6 +43,7 @@ fn wrong_usage_exits_with_2_and_names_the_option() {
         ("--hashes 3 --backend exact", "--hashes does not apply to --backend exact"),
         ("--cell-bits 7", "8, 16 or 32"),
         ("--cell-bits 8 --backend exact", "--cell-bits"),
+        ("--cell-bits 8 --backend bhbf", "bhbf has cells of 16 bits"),
         ("--decode literal --backend sbf", "--decode does not apply to --backend sbf"),
         ("--sbf-rules stateful", "--sbf-rules does not apply to --backend kbf"),
         ("--no-counters", "--no-counters does not apply to --backend kbf"),

@@ -2,6 +2,7 @@
 //! paper's global reset (whatever is stale is cleared when an epoch begins). They share nothing
 //! with `acsm::store` but the vocabulary.
 
+pub mod bhbf;
 pub mod dbf;
 pub mod exact;
 pub mod kbf;

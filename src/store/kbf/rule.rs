@@ -90,23 +90,30 @@ impl KbfRule {
 }
 
 impl CellRule for KbfRule {
+    type Salt = ();
+
     const WRITES_UNKNOWN: bool = false;
 
     #[inline]
-    fn insert(&self, old: u32, state: State) -> u32 {
+    fn salts(_digest: u64) -> impl Iterator<Item = ()> {
+        std::iter::repeat(())
+    }
+
+    #[inline]
+    fn insert(&self, old: u32, _salt: (), state: State) -> u32 {
         let (count, sum) = parts(old);
         cell(COUNT_MAX.min(count + 1), sum ^ self.code(state))
     }
 
     #[inline]
-    fn modify(&self, shared: u32, old: Option<State>, new: State) -> u32 {
+    fn modify(&self, shared: u32, _salt: (), old: Option<State>, new: State) -> u32 {
         let Some(old) = old else { return shared };
         let (count, sum) = parts(shared);
         cell(count, sum ^ self.code(old) ^ self.code(new))
     }
 
     #[inline]
-    fn delete(&self, shared: u32, old: Option<State>) -> u32 {
+    fn delete(&self, shared: u32, _salt: (), old: Option<State>) -> u32 {
         match (parts(shared), old) {
             ((1, _), Some(_)) => 0,
             ((count, sum), Some(old)) if count < COUNT_MAX => cell(count - 1, sum ^ self.code(old)),
@@ -115,7 +122,7 @@ impl CellRule for KbfRule {
     }
 
     #[inline]
-    fn read(&self, cells: &[u32]) -> Lookup {
+    fn read(&self, cells: &[u32], _salts: impl Iterator<Item = ()>) -> Lookup {
         self.decoder.state(cells)
     }
 
