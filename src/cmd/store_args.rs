@@ -82,6 +82,8 @@ pub enum BackendName {
     Sbf,
     /// Key-value Bloom filter: superimposed encodings of states
     Kbf,
+    /// Fingerprints and states in a cuckoo table: the least memory, and it can be full
+    Fcf,
 }
 
 /// Layouts by name.
@@ -196,7 +198,8 @@ impl StoreArgs {
             ("--no-counters", self.no_counters, Backend::Dbf),
         ];
         let stray = variants.into_iter().find(|&(_, given, of)| given && of != backend);
-        let layout = (self.layout.is_some() && backend == Backend::Exact).then_some("--layout");
+        let has_no_layout = matches!(backend, Backend::Exact | Backend::Fcf);
+        let layout = (self.layout.is_some() && has_no_layout).then_some("--layout");
         match stray.map(|(option, ..)| option).or(layout) {
             Some(option) => Err(SpecError::NotFor { option, backend: backend.name() }),
             None => Ok(()),
@@ -225,6 +228,7 @@ impl From<BackendName> for Backend {
             BackendName::Dbf => Backend::Dbf,
             BackendName::Sbf => Backend::Sbf,
             BackendName::Kbf => Backend::Kbf,
+            BackendName::Fcf => Backend::Fcf,
         }
     }
 }

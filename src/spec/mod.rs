@@ -2,9 +2,11 @@
 //! design. Pure arithmetic: both the stores and the models of them start from here.
 
 mod error;
+mod fcf;
 mod sizing;
 
 pub use error::SpecError;
+pub use fcf::{FCF_BUCKET_SLOTS, fcf_buckets_per_line, fcf_fingerprints};
 
 /// The structures that can keep flow state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -17,6 +19,8 @@ pub enum Backend {
     Sbf,
     /// Key-value Bloom filter (2014): a cell holds a count and the XOR of encoded states.
     Kbf,
+    /// Fingerprints and states in a cuckoo table: ACSM 2006's best structure, as a maplet.
+    Fcf,
 }
 
 impl Backend {
@@ -27,6 +31,7 @@ impl Backend {
             Backend::Dbf => "dbf",
             Backend::Sbf => "sbf",
             Backend::Kbf => "kbf",
+            Backend::Fcf => "fcf",
         }
     }
 }
@@ -107,9 +112,9 @@ pub struct StoreSpec {
 /// What a [`StoreSpec`] comes to: totals over all shards.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sizing {
-    /// Cells that flows can hash to (entries, for `exact`).
+    /// Cells that flows can hash to (entries for `exact`, slots for `fcf`).
     pub cells: u64,
-    /// Cells per flow (0 for `exact`).
+    /// Cells per flow (0 for `exact`; for `fcf` the two buckets that a flow can be in).
     pub hashes: usize,
     /// Bits of a cell, without its stamp.
     pub cell_bits: u32,

@@ -20,13 +20,14 @@
 //! | `exact` | hash table of full keys, with generations of least recently used flows |
 //! | `dbf` | Bloom filter of (flow, state), 2-bit counters |
 //! | `sbf`, `kbf` | what one cell does: a [`CellRule`] each |
+//! | `fcf` | fingerprints and states in a cuckoo table |
 //! | `filter` | the rest of a cell filter, the same for each rule |
 //! | `cells`, `layout`, `aging` | packed cells with stamps; a flow's positions; epochs |
 //!
 //! # References
 //!
 //! Bonomi et al., *Beyond Bloom Filters* (SIGCOMM 2006); Xiong et al., *kBF* (INFOCOM 2014, and
-//! its journal version).
+//! its journal version); Fan et al., *Cuckoo Filter* (CoNEXT 2014).
 
 mod aging;
 mod cells;
@@ -34,6 +35,7 @@ mod choose;
 mod dbf;
 mod error;
 mod exact;
+mod fcf;
 mod filter;
 mod kbf;
 mod layout;
@@ -45,6 +47,7 @@ pub use choose::{StoreUser, with_store};
 pub use dbf::Dbf;
 pub use error::StoreError;
 pub use exact::{Exact, ExactPlace};
+pub use fcf::{Fcf, FcfPlace};
 pub use filter::{CellFilter, CellRule};
 pub use kbf::{Encodings, Kbf, KbfRule};
 pub use layout::{CellPlace, Spots};
