@@ -35,6 +35,7 @@ use crate::spec::{FCF_BUCKET_SLOTS, Sizing, fcf_fingerprints};
 use crate::state::{Lookup, State};
 use buckets::{Buckets, Slot};
 use place::Places;
+use room::Allowance;
 
 /// A fingerprint cuckoo filter, with `TIMED` slots that age.
 ///
@@ -84,6 +85,7 @@ use place::Places;
 pub struct Fcf<const TIMED: bool> {
     places: Places,
     buckets: Buckets<TIMED>,
+    allowance: Allowance,
     counts: StoreStats,
     /// The flow looked up last, and when, if all its slots bear that epoch's stamp already and
     /// nothing was written since: to touch it would change nothing.
@@ -113,7 +115,8 @@ impl<const TIMED: bool> Fcf<TIMED> {
             buckets: buckets.buckets(),
             buckets_per_line: buckets.buckets_per_line(),
         };
-        Ok(Fcf { places, buckets, counts: StoreStats::default(), fresh: None })
+        let (allowance, counts) = (Allowance::FULL, StoreStats::default());
+        Ok(Fcf { places, buckets, allowance, counts, fresh: None })
     }
 
     /// The slots that match a flow.
@@ -144,6 +147,16 @@ impl<const TIMED: bool> Fcf<TIMED> {
         for slot in matches.slots_of(place) {
             self.buckets.touch(slot, stamp);
         }
+    }
+
+    /// A free slot in one of a flow's buckets; others move for it if they must.
+    fn free_slot(&mut self, place: &FcfPlace, now: Epoch) -> Option<Slot> {
+        self.allowance.earn();
+        let [first, second] = place.homes.map(|bucket| self.buckets.free_slot(bucket, now));
+        let (buckets, allowance) = (&mut self.buckets, &mut self.allowance);
+        first
+            .or(second)
+            .or_else(|| room::make_room(buckets, &self.places, place.homes, allowance, now))
     }
 
     /// Of the slots that match and are in this state, the one touched least recently.
@@ -205,12 +218,7 @@ impl<const TIMED: bool> Store for Fcf<TIMED> {
         let now = stamp.now();
         let present = self.matches(place, now).slots != 0;
         self.counts.inserts_of_present += u64::from(present);
-        let [first, second] = place.homes;
-        let free = self.buckets.free_slot(first, now);
-        let free = free.or_else(|| self.buckets.free_slot(second, now));
-        let free =
-            free.or_else(|| room::make_room(&mut self.buckets, &self.places, place.homes, now));
-        let Some(free) = free else {
+        let Some(free) = self.free_slot(place, now) else {
             self.counts.full += 1;
             return Insertion::Full;
         };

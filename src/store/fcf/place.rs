@@ -40,20 +40,26 @@ impl Places {
     #[inline]
     pub(super) fn other_home(&self, value: u64, bucket: Bucket) -> Bucket {
         let fingerprint = value.saturating_sub(1) / self.states;
-        let number = bucket.line * self.buckets_per_line + bucket.in_line;
-        self.bucket(self.partner(fingerprint, number))
+        self.bucket(self.partner(fingerprint, self.number(bucket)))
+    }
+
+    /// A bucket's number, below the number of buckets.
+    #[inline]
+    pub(super) fn number(&self, bucket: Bucket) -> u32 {
+        bucket.line * self.buckets_per_line + bucket.in_line
+    }
+
+    /// The bucket with this number.
+    #[inline]
+    pub(super) fn bucket(&self, number: u32) -> Bucket {
+        let line = number / self.buckets_per_line;
+        Bucket { line, in_line: number - line * self.buckets_per_line }
     }
 
     #[inline]
     fn partner(&self, fingerprint: u64, number: u32) -> u32 {
         let sum = scale(mix(fingerprint), self.buckets);
         if sum >= number { sum - number } else { sum + (self.buckets - number) }
-    }
-
-    #[inline]
-    fn bucket(&self, number: u32) -> Bucket {
-        let line = number / self.buckets_per_line;
-        Bucket { line, in_line: number - line * self.buckets_per_line }
     }
 }
 
