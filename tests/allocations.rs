@@ -189,7 +189,7 @@ fn reading_and_parsing_allocate_nothing_per_packet() {
 fn the_engine_allocates_nothing_per_packet() {
     let _alone = alone();
     let files = Files::pcap(Link::Raw);
-    for backend in [Backend::Kbf, Backend::Sbf, Backend::Dbf, Backend::Exact] {
+    for backend in [Backend::Kbf, Backend::Sbf, Backend::Dbf, Backend::Exact, Backend::Fcf] {
         for workers in [1, 2] {
             let mut plan = replay_plan(backend, workers);
             plan.store.flows = 10_000;

@@ -2,8 +2,8 @@
 //!
 //! A slot is a number: 0 if it is empty, else 1 + fingerprint · states + state. So neither the
 //! states nor "empty" cost a fraction of a bit more than they must, and the number of fingerprints
-//! need not be a power of two. Slots are as wide as the buckets of a line can share out: a rate
-//! that leaves bits over gets longer fingerprints for nothing.
+//! need not be a power of two. Slots are as wide as the lines can share out: a rate that leaves
+//! bits over gets longer fingerprints for nothing.
 
 use super::{
     Backend, Budget, Expire, LINE_BYTES, MEMORY_LIMIT_BYTES, Sizing, SpecError, StoreSpec,
@@ -87,8 +87,8 @@ impl StoreSpec {
 
     /// Lines of a shard with so many buckets a line, if they are within the limit.
     fn lines_for(&self, buckets_per_line: usize) -> Result<u64, SpecError> {
-        let slots_per_line = (FCF_BUCKET_SLOTS * buckets_per_line) as f64;
-        let lines = (self.slots_per_shard() / slots_per_line).ceil();
+        let buckets = (self.slots_per_shard() / FCF_BUCKET_SLOTS as f64).ceil();
+        let lines = (buckets / buckets_per_line as f64).ceil();
         let bytes = lines * line_bytes(1) as f64;
         match bytes > MEMORY_LIMIT_BYTES as f64 {
             true => Err(SpecError::TooLarge { bytes }),
@@ -105,9 +105,8 @@ impl StoreSpec {
             return Err(SpecError::FingerprintRate { rate, least });
         }
         let needed = self.slot_bits((fingerprints as u64).max(FINGERPRINTS_LEAST));
-        let buckets_per_line = fcf_buckets_per_line(needed, self.expire);
-        let slot_bits = self.widened(buckets_per_line);
-        Ok((slot_bits, self.lines_for(buckets_per_line)?))
+        let lines = self.lines_for(fcf_buckets_per_line(needed, self.expire))?;
+        Ok((self.widest_slots(lines), lines))
     }
 
     /// The widest slots that leave room for the flows.
@@ -118,14 +117,13 @@ impl StoreSpec {
         if lines < lines_least {
             return Err(SpecError::TooSmall { bytes, least: line_bytes(lines_least) });
         }
-        let buckets = self.slots_per_shard() / FCF_BUCKET_SLOTS as f64 / lines as f64;
-        // Rounding cannot lead above `most`: that many a line were enough for fewer lines.
-        let slot_bits = self.widened((buckets.ceil() as usize).clamp(1, most));
-        Ok((slot_bits, lines))
+        Ok((self.widest_slots(lines), lines))
     }
 
-    /// The widest slots that make sense, with at least so many buckets a line.
-    fn widened(&self, buckets_per_line: usize) -> u32 {
+    /// The widest slots that make sense and leave room for the flows in so many lines a shard.
+    fn widest_slots(&self, lines: u64) -> u32 {
+        let buckets = (self.slots_per_shard() / FCF_BUCKET_SLOTS as f64).ceil();
+        let buckets_per_line = (buckets / lines as f64).ceil().max(1.0) as usize;
         let widest = widest_slot_bits(buckets_per_line, self.expire);
         widest.min(self.slot_bits(FINGERPRINTS_MOST))
     }

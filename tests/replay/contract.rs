@@ -86,7 +86,7 @@ fn figures_of_a_small_trace_are_exact() {
         .packet(7, (1, 2), (1000, 80), FIN | ACK);
     let folder = Folder::new();
     let path = folder.write("small.pcap", trace.bytes());
-    for backend in ["exact", "dbf", "sbf", "kbf"] {
+    for backend in ["exact", "dbf", "sbf", "kbf", "fcf"] {
         let summary = replay(&format!("--verify --backend {backend} --flows 1000"), &[&path]);
         let figures = [
             ("/trace/packets", 8),

@@ -20,7 +20,7 @@ fn marks_of_the_paper_profile(scale: u64) {
             assert!((scaled * scale).abs_diff(full) <= scale, "{scaled} is not {full}/{scale}");
         }
     }
-    for store in ["exact", "kbf --fp-rate 0.001", "sbf --fp-rate 0.001"] {
+    for store in ["exact", "kbf --fp-rate 0.001", "sbf --fp-rate 0.001", "fcf --fp-rate 0.001"] {
         let options = format!("--expire none --flows {flows} --backend {store}");
         let summary = replay(&options, &[&trace]);
         let marks = ["flow_fin", "flow_rst"]
