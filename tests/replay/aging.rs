@@ -104,7 +104,7 @@ fn a_phase_can_be_a_number_of_packets() {
         })
     };
     for (index, known) in [(1, 1), (3, 1), (4, 1), (7, 1), (8, 0), (11, 0), (16, 0)] {
-        assert_eq!(at_packet(index), [known; 4], "packet {index}");
+        assert_eq!(at_packet(index), [known; STORES.len()], "packet {index}");
     }
 }
 

@@ -25,6 +25,7 @@ const NAMES: [(&str, &[&str], &[&str]); 8] = [
             "writes_to_absent",
             "saturations",
             "evicted",
+            "full",
         ],
     ),
     ("/flows", &["inserted", "deleted", "live", "live_estimated", "cells_aged"], &["cells_shared"]),
