@@ -20,8 +20,8 @@ use harness::trace_file::TraceFile;
 use harness::turns::{Contestant, take_turns};
 use plan::{NullSink, replay_plan};
 
-const BACKENDS: [Backend; 5] =
-    [Backend::Kbf, Backend::Bhbf, Backend::Sbf, Backend::Dbf, Backend::Exact];
+const BACKENDS: [Backend; 6] =
+    [Backend::Kbf, Backend::Bhbf, Backend::Sbf, Backend::Dbf, Backend::Fcf, Backend::Exact];
 
 fn main() {
     let packets = harness::packets_or(10_000_000);

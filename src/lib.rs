@@ -17,7 +17,7 @@
 //! | | [`prefetch`] | telling the processor what will be needed soon |
 //! | | [`units`] | numbers as people write them |
 //! | B pure core | [`machine`] | what a packet means for its flow; rules |
-//! | | [`store`] | `Store`: exact, dbf, sbf, kbf, bhbf; aging |
+//! | | [`store`] | `Store`: exact, dbf, sbf, kbf, bhbf, fcf; aging |
 //! | | [`model`] | closed forms, by the names of the stores |
 //! | C pipeline | [`capture`] | `Source`, `Frame`; file readers; parsing to TCP |
 //! | | [`engine`] | one run: workers that drive flows, the exact shadow, thresholds, alerts in order |

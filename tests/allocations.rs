@@ -190,7 +190,7 @@ fn the_engine_allocates_nothing_per_packet() {
     let _alone = alone();
     let files = Files::pcap(Link::Raw);
     let filters = [Backend::Kbf, Backend::Bhbf, Backend::Sbf, Backend::Dbf];
-    for backend in filters.into_iter().chain([Backend::Exact]) {
+    for backend in filters.into_iter().chain([Backend::Exact, Backend::Fcf]) {
         for workers in [1, 2] {
             let mut plan = replay_plan(backend, workers);
             plan.store.flows = 10_000;

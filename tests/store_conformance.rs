@@ -11,7 +11,8 @@ use acsm::store::{Epoch, Flow, Stamp, Store, StoreError, StoreUser, with_store};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use slow_store::{Shape, Slow, Tally};
-use slow_store::{bhbf::SlowBhbf, dbf::SlowDbf, exact::SlowExact, kbf::SlowKbf, sbf::SlowSbf};
+use slow_store::{bhbf::SlowBhbf, dbf::SlowDbf, exact::SlowExact};
+use slow_store::{fcf::SlowFcf, kbf::SlowKbf, sbf::SlowSbf};
 
 const FLOWS: usize = 14;
 
@@ -88,7 +89,8 @@ fn flows(seed: u64) -> Vec<Flow> {
             dst_port: 0,
             vlan: [0; 2],
         },
-        id: FlowId(u128::from(random.next_u64())),
+        // Few fingerprints, so that flows are mistaken for each other.
+        id: FlowId(u128::from(random.below(4)) << 122 | u128::from(random.next_u64())),
     };
     (0..FLOWS).map(flow).collect()
 }
@@ -177,6 +179,7 @@ impl<S: Store> Pair<'_, S> {
             occupied: stats.occupied,
             aged: stats.cells_aged,
             evicted: stats.evicted,
+            full: stats.full,
             inserts_of_present: stats.inserts_of_present,
             writes_to_absent: stats.writes_to_absent,
             saturations: stats.saturations,
@@ -217,6 +220,9 @@ fn slow(spec: &StoreSpec) -> Box<dyn Slow> {
     if spec.backend == Backend::Exact {
         let capped = matches!(spec.budget, Budget::MemoryBytes(_));
         return Box::new(SlowExact::new(capped.then_some(cells), timed));
+    }
+    if spec.backend == Backend::Fcf {
+        return Box::new(SlowFcf::new(cells / 4, spec.states, sizing.cell_bits, timed));
     }
     let (layout, hashes, cells_per_line) = (spec.layout, sizing.hashes, sizing.cells_per_line);
     let shape = Shape { layout, hashes, cells, cells_per_line, timed };
@@ -310,6 +316,19 @@ fn dbf_follows_its_rules() {
     filter_conforms(StoreSpec::new(Backend::Dbf, 6));
     let bare = StoreSpec { dbf_counters: false, ..StoreSpec::new(Backend::Dbf, 6) };
     sizes(&bare).iter().for_each(conforms);
+}
+
+/// From three buckets, which the flows overfill, to more than they need.
+#[test]
+fn fcf_follows_its_rules() {
+    for expire in [Expire::Timer, Expire::None] {
+        for (states, fp_rate, flows) in
+            [(6, 2e-9, 30), (16, 2e-9, 300), (11, 0.001, 30), (6, 0.3, 3000), (1, 0.02, 300)]
+        {
+            let budget = Budget::FpRate(fp_rate);
+            conforms(&StoreSpec { expire, flows, budget, ..StoreSpec::new(Backend::Fcf, states) });
+        }
+    }
 }
 
 #[test]

@@ -170,9 +170,11 @@ fn plan(args: &ReplayArgs) -> anyhow::Result<RunPlan> {
 fn describe(plan: &RunPlan, sizing: &Sizing) -> String {
     let (backend, memory) = (plan.store.backend.name(), bytes(sizing.bits / 8));
     let flows = grouped(plan.store.flows);
-    let cells = match sizing.hashes {
-        0 => String::new(),
-        k => format!(": {} cells of {} bits, {k} a flow", grouped(sizing.cells), sizing.cell_bits),
+    let (cells, bits) = (grouped(sizing.cells), sizing.cell_bits);
+    let cells = match (plan.store.backend, sizing.hashes) {
+        (_, 0) => String::new(),
+        (Backend::Fcf, _) => format!(": {cells} slots of {bits} bits, one a flow"),
+        (_, k) => format!(": {cells} cells of {bits} bits, {k} a flow"),
     };
     format!("{backend}, {memory} for {flows} flows{cells}; {} workers", plan.workers)
 }

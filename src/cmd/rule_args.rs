@@ -45,7 +45,7 @@ pub struct RuleArgs {
 pub enum PresetName {
     /// As the papers: address pairs, tcp-flags, kbf, marks shown
     Paper,
-    /// For people who watch a network: connections, tcp-connection, exact, marks only counted
+    /// For people who watch a network: connections, tcp-connection, fcf, marks only counted
     Operator,
 }
 
@@ -74,7 +74,7 @@ impl RuleArgs {
     pub fn default_backend(&self) -> Backend {
         match self.preset {
             PresetName::Paper => Backend::Kbf,
-            PresetName::Operator => Backend::Exact,
+            PresetName::Operator => Backend::Fcf,
         }
     }
 

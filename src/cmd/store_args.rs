@@ -85,6 +85,8 @@ pub enum BackendName {
     Kbf,
     /// B_h-sequence Bloom filter: sums of salted codes; 16-bit cells, few of them
     Bhbf,
+    /// Fingerprints and states in a cuckoo table: the least memory, and it can be full
+    Fcf,
 }
 
 /// Ways to expire by name.
@@ -190,7 +192,8 @@ impl StoreArgs {
             ("--no-counters", self.no_counters, Backend::Dbf),
         ];
         let stray = variants.into_iter().find(|&(_, given, of)| given && of != backend);
-        let layout = (self.layout.is_some() && backend == Backend::Exact).then_some("--layout");
+        let has_no_layout = matches!(backend, Backend::Exact | Backend::Fcf);
+        let layout = (self.layout.is_some() && has_no_layout).then_some("--layout");
         match stray.map(|(option, ..)| option).or(layout) {
             Some(option) => Err(SpecError::NotFor { option, backend: backend.name() }),
             None => Ok(()),
@@ -220,6 +223,7 @@ impl From<BackendName> for Backend {
             BackendName::Sbf => Backend::Sbf,
             BackendName::Kbf => Backend::Kbf,
             BackendName::Bhbf => Backend::Bhbf,
+            BackendName::Fcf => Backend::Fcf,
         }
     }
 }

@@ -136,7 +136,6 @@ fn crew_of<S: Store>(
         machine: &plan.rules.machine,
         shown: plan.shown,
         keyer: plan.keyer,
-        hashes: plan.store.sizing()?.hashes,
         touch_absent: plan.touch_absent,
         stopwatch: plan.stopwatch,
     };

@@ -19,8 +19,6 @@ pub struct WorkPlan<'a> {
     pub shown: RuleSet,
     /// How packets become flows.
     pub keyer: Keyer,
-    /// Cells per flow; 0 for stores that do not guess.
-    pub hashes: usize,
     /// Whether a look-up that finds nothing touches the cells it met (`--touch all`).
     pub touch_absent: bool,
     /// Nanoseconds on some clock, for the histograms alone.
@@ -148,7 +146,7 @@ impl<'a, S: Store> Worker<'a, S> {
             self.tally.only_counted[usize::from(rule.0)] += 1;
         }
         for rule in alerts.intersection(self.plan.shown).iter() {
-            let confidence = confidence(answer, stats.fill_ratio(), self.plan.hashes);
+            let confidence = confidence(answer, stats.false_positive_chance);
             let (packet, event) = (*packet, *event);
             findings.alerts.push(Finding { packet, event, rule, answer, state, confidence });
         }
@@ -190,13 +188,12 @@ impl<'a, S: Store> Worker<'a, S> {
     }
 }
 
-/// The chance that an answer does not come from other flows: a filter of this fill finds k cells
-/// in use for a flow that is not there with fill^k.
-fn confidence(answer: Lookup, fill_ratio: f64, hashes: usize) -> f64 {
-    match (answer, hashes) {
-        (Lookup::Absent, _) | (_, 0) => 1.0,
-        (Lookup::Known(_), hashes) => 1.0 - fill_ratio.powi(hashes as i32),
-        (Lookup::DontKnow, _) => 0.0,
+/// The chance that an answer does not come from other flows.
+fn confidence(answer: Lookup, false_positive_chance: f64) -> f64 {
+    match answer {
+        Lookup::Absent => 1.0,
+        Lookup::Known(_) => 1.0 - false_positive_chance,
+        Lookup::DontKnow => 0.0,
     }
 }
 

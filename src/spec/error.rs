@@ -14,6 +14,14 @@ pub enum SpecError {
     /// A rate that is no rate, or one that takes more hashes than a flow can have.
     #[error("--fp-rate {0:?}: it must be above 2^-32 (about 2.4e-10) and below 1, such as 0.01")]
     FpRate(f64),
+    /// A rate below what fingerprints can reach.
+    #[error("--fp-rate {rate:?}: fingerprints of 32 bits reach {least:.1e}; raise it to that")]
+    FingerprintRate {
+        /// The rate asked for.
+        rate: f64,
+        /// The least that works.
+        least: f64,
+    },
     /// A number of states that no cell can hold.
     #[error("{0} states: a machine has 1 to {limit}", limit = State::LIMIT)]
     States(usize),

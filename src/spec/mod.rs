@@ -2,10 +2,12 @@
 //! design. Pure arithmetic: both the stores and the models of them start from here.
 
 mod error;
+mod fcf;
 mod layout;
 mod sizing;
 
 pub use error::SpecError;
+pub use fcf::{FCF_BUCKET_SLOTS, fcf_buckets_per_line, fcf_fingerprints};
 pub use layout::{BLOCKED_LINES_LIMIT, LayoutKind};
 
 /// The structures that can keep flow state.
@@ -21,6 +23,8 @@ pub enum Backend {
     Kbf,
     /// B_h-sequence Bloom filter: a cell holds a count and the sum of salted codes of states.
     Bhbf,
+    /// Fingerprints and states in a cuckoo table: ACSM 2006's best structure, as a maplet.
+    Fcf,
 }
 
 impl Backend {
@@ -32,6 +36,7 @@ impl Backend {
             Backend::Sbf => "sbf",
             Backend::Kbf => "kbf",
             Backend::Bhbf => "bhbf",
+            Backend::Fcf => "fcf",
         }
     }
 }
@@ -105,9 +110,9 @@ pub struct StoreSpec {
 /// What a [`StoreSpec`] comes to: totals over all shards.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sizing {
-    /// Cells that flows can hash to (entries, for `exact`).
+    /// Cells that flows can hash to (entries for `exact`, slots for `fcf`).
     pub cells: u64,
-    /// Cells per flow (0 for `exact`).
+    /// Cells per flow (0 for `exact`; for `fcf` the two buckets that a flow can be in).
     pub hashes: usize,
     /// Bits of a cell, without its stamp.
     pub cell_bits: u32,

@@ -24,6 +24,9 @@ impl StoreSpec {
         if self.backend == Backend::Exact {
             return self.exact_sizing();
         }
+        if self.backend == Backend::Fcf {
+            return self.fcf_sizing();
+        }
         let cell_bits = self.resolve_cell_bits()?;
         self.check_layout(cell_bits)?;
         let (cells, hashes) = match self.budget {
@@ -81,7 +84,7 @@ impl StoreSpec {
 
     fn resolve_cell_bits(&self) -> Result<u32, SpecError> {
         let needed = match self.backend {
-            Backend::Dbf | Backend::Exact => {
+            Backend::Dbf | Backend::Exact | Backend::Fcf => {
                 let narrowest = if self.dbf_counters { 2 } else { 1 };
                 return match self.cell_bits {
                     None => Ok(narrowest),
@@ -218,14 +221,14 @@ impl StoreSpec {
         Ok(self.sized(flows, 0, 8 * EXACT_FLOW_BYTES as u32, flows * EXACT_FLOW_BYTES))
     }
 
-    fn sized(&self, cells: u64, hashes: usize, cell_bits: u32, bytes: u64) -> Sizing {
+    pub(super) fn sized(&self, cells: u64, hashes: usize, cell_bits: u32, bytes: u64) -> Sizing {
         let bits = 8 * bytes;
         let table_bits = match self.backend {
             // For each shard, and for cells of one, two and three flows: a 16-bit mask per sum.
             Backend::Kbf => SHARDS * 3 * (1 << kbf_code_bits(self.states)) * State::LIMIT as u64,
             // One for all shards: a mask for each count, none included, and each 12-bit sum.
             Backend::Bhbf => (u64::from(BHBF_TABLE_COUNTS) + 1) * (1 << 12) * State::LIMIT as u64,
-            Backend::Exact | Backend::Dbf | Backend::Sbf => 0,
+            Backend::Exact | Backend::Dbf | Backend::Sbf | Backend::Fcf => 0,
         };
         let bits_per_flow = bits as f64 / self.flows as f64;
         let (layout, cells_per_line) = (self.layout, 0);
@@ -244,6 +247,9 @@ fn bhbf_hashes(cells_per_flow: f64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const BACKENDS: [Backend; 5] =
+        [Backend::Kbf, Backend::Sbf, Backend::Dbf, Backend::Exact, Backend::Fcf];
 
     fn kbf(flows: u64, budget: Budget) -> StoreSpec {
         StoreSpec { flows, budget, ..StoreSpec::new(Backend::Kbf, 6) }
@@ -323,8 +329,7 @@ mod tests {
             assert!(message(kbf(1000, budget)).contains("the limit is 64 GiB"));
         }
         for flows in [1 << 40, u64::MAX] {
-            for backend in [Backend::Kbf, Backend::Bhbf, Backend::Sbf, Backend::Dbf, Backend::Exact]
-            {
+            for backend in BACKENDS {
                 let spec = StoreSpec { flows, ..StoreSpec::new(backend, 6) };
                 assert!(message(spec).contains("the limit is 64 GiB"), "{flows} {backend:?}");
             }
@@ -340,9 +345,10 @@ mod tests {
 
     #[test]
     fn the_least_that_is_named_works() {
-        for backend in [Backend::Kbf, Backend::Bhbf, Backend::Sbf, Backend::Dbf, Backend::Exact] {
+        for backend in BACKENDS {
             for hashes in [None, Some(32)] {
-                let hashes = hashes.filter(|_| backend != Backend::Exact);
+                let takes_hashes = !matches!(backend, Backend::Exact | Backend::Fcf);
+                let hashes = hashes.filter(|_| takes_hashes);
                 let spec = |bytes| StoreSpec {
                     hashes,
                     budget: Budget::MemoryBytes(bytes),

@@ -1,6 +1,6 @@
 //! The one place where a kind of store becomes a type.
 
-use super::{Bhbf, BhbfRule, Dbf, Exact, Kbf, KbfRule, Sbf, SbfRule, Store, StoreError};
+use super::{Bhbf, BhbfRule, Dbf, Exact, Fcf, Kbf, KbfRule, Sbf, SbfRule, Store, StoreError};
 use crate::spec::{Backend, Budget, Expire, Sizing, StoreSpec};
 
 /// Code that works with any store: a generic function with what it needs.
@@ -30,6 +30,8 @@ pub fn with_store<U: StoreUser>(spec: &StoreSpec, user: U) -> Result<U::Output, 
         (Backend::Kbf, _) => kbf::<32, U>(spec, &sizing, user),
         (Backend::Bhbf, _) => bhbf(spec, &sizing, user),
         (Backend::Dbf, _) => dbf(spec, &sizing, user),
+        (Backend::Fcf, _) if timed => user.run(|| Fcf::<true>::new(spec.states, &sizing)),
+        (Backend::Fcf, _) => user.run(|| Fcf::<false>::new(spec.states, &sizing)),
     })
 }
 

@@ -184,6 +184,9 @@ impl<const BITS: u32, const TIMED: bool> Store for Dbf<BITS, TIMED> {
     }
 
     fn stats(&self) -> StoreStats {
-        self.layout.stats(self.cells.occupied(), self.cells.aged(), self.counts)
+        let stats = self.layout.stats(self.cells.occupied(), self.cells.aged(), self.counts);
+        // Each state is a chance.
+        let miss = (1.0 - stats.false_positive_chance).powi(self.states as i32);
+        StoreStats { false_positive_chance: 1.0 - miss, ..stats }
     }
 }

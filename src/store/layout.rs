@@ -125,11 +125,13 @@ impl Layout {
         // n flows miss a cell with e^{−kn/m}, blocked or not. A full filter is taken to be all but
         // full.
         let empty = (cells - occupied as f64).max(0.5) / cells;
+        let fill = occupied as f64 / cells;
         StoreStats {
             cells: self.cells() as u64,
             occupied,
             live: -empty.ln() * cells / f64::from(self.hashes),
             live_estimated: true,
+            false_positive_chance: fill.powi(self.hashes as i32),
             cells_aged,
             ..counts
         }

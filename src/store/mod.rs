@@ -20,6 +20,7 @@
 //! | `exact` | hash table of full keys, with generations of least recently used flows |
 //! | `dbf` | Bloom filter of (flow, state), 2-bit counters |
 //! | `sbf`, `kbf`, `bhbf` | what one cell does: a [`CellRule`] each |
+//! | `fcf` | fingerprints and states in a cuckoo table |
 //! | `filter` | the rest of a cell filter, the same for each rule |
 //! | `cells`, `lanes` | packed cells with stamps; several of them at once |
 //! | `layout`, `aging` | a flow's positions; epochs |
@@ -27,7 +28,7 @@
 //! # References
 //!
 //! Bonomi et al., *Beyond Bloom Filters* (SIGCOMM 2006); Xiong et al., *kBF* (INFOCOM 2014, and
-//! its journal version). For `bhbf` see its module.
+//! its journal version); Fan et al., *Cuckoo Filter* (CoNEXT 2014). For `bhbf` see its module.
 
 mod aging;
 mod bhbf;
@@ -36,6 +37,7 @@ mod choose;
 mod dbf;
 mod error;
 mod exact;
+mod fcf;
 mod filter;
 mod kbf;
 mod lanes;
@@ -49,6 +51,7 @@ pub use choose::{StoreUser, with_store};
 pub use dbf::Dbf;
 pub use error::StoreError;
 pub use exact::{Exact, ExactPlace};
+pub use fcf::{Fcf, FcfPlace};
 pub use filter::{CellFilter, CellRule};
 pub use kbf::{Encodings, Kbf, KbfRule};
 pub use layout::{CellPlace, Spots};

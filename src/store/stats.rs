@@ -14,6 +14,8 @@ pub enum Insertion {
     },
     /// The flow is in, and the longest idle one had to leave for it.
     Evicted,
+    /// There is no room: the flow is not in, and all others are as they were.
+    Full,
 }
 
 /// Counts of one store; shards add up.
@@ -27,6 +29,8 @@ pub struct StoreStats {
     pub live: f64,
     /// Whether `live` is an estimate.
     pub live_estimated: bool,
+    /// The chance that a flow which is not there is found by other flows' marks, at this fill.
+    pub false_positive_chance: f64,
     /// Flows inserted.
     pub inserted: u64,
     /// Flows deleted (not: aged, not: evicted).
@@ -38,6 +42,8 @@ pub struct StoreStats {
     pub cells_shared: u64,
     /// Flows that had to leave for others.
     pub evicted: u64,
+    /// Insertions that found no room.
+    pub full: u64,
     /// Insertions that found all cells of the flow in use: it looked present, unless the cells
     /// contradicted each other.
     pub inserts_of_present: u64,
@@ -56,6 +62,9 @@ impl StoreStats {
 
 impl AddAssign for StoreStats {
     fn add_assign(&mut self, other: StoreStats) {
+        let cells = (self.cells + other.cells).max(1) as f64;
+        let chance = |stats: &StoreStats| stats.false_positive_chance * stats.cells as f64 / cells;
+        self.false_positive_chance = chance(self) + chance(&other);
         self.cells += other.cells;
         self.occupied += other.occupied;
         self.live += other.live;
@@ -65,6 +74,7 @@ impl AddAssign for StoreStats {
         self.cells_aged += other.cells_aged;
         self.cells_shared += other.cells_shared;
         self.evicted += other.evicted;
+        self.full += other.full;
         self.inserts_of_present += other.inserts_of_present;
         self.writes_to_absent += other.writes_to_absent;
         self.saturations += other.saturations;

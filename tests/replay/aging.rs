@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::program::{Folder, acsm, count, replay, stdout};
 use crate::wire::{ACK, FIN, RST, SYN, Wire};
 
-const STORES: [&str; 5] = ["exact", "dbf", "sbf", "kbf", "bhbf"];
+const STORES: [&str; 6] = ["exact", "dbf", "sbf", "kbf", "bhbf", "fcf"];
 const MINUTE: u64 = 60_000;
 
 /// Packets of one flow at these times (ms); the same summary from every store.
@@ -121,7 +121,7 @@ fn figures_of_the_living_and_the_aged_are_right() {
     }
     let folder = Folder::new();
     let path = folder.write("x.pcap", wire.bytes());
-    for (store, hashes) in [("exact", 1), ("sbf", 7), ("kbf", 7), ("bhbf", 7)] {
+    for (store, hashes) in [("exact", 1), ("sbf", 7), ("kbf", 7), ("bhbf", 7), ("fcf", 1)] {
         let summary = replay(&format!("--backend {store} --flows 1000"), &[&path]);
         let figure = |name: &str| count(&summary, &format!("/flows/{name}"));
         assert_eq!([figure("inserted"), figure("deleted"), figure("live")], [4, 0, 3], "{store}");
@@ -193,4 +193,21 @@ fn a_capped_table_evicts_and_says_so() {
     assert!(cells < count(&truth, "/flows") && live <= cells && evicted > 0);
     assert_eq!(count(&summary, "/flows/inserted"), live + evicted);
     assert!(stdout(&acsm(&format!("replay {options}"), &[&path])).contains("evicted"));
+}
+
+#[test]
+fn a_full_cuckoo_table_says_so_and_keeps_what_it_has() {
+    let folder = Folder::new();
+    let (path, truth) = folder.generate("x.pcap", "--packets 10k");
+    let options = "--backend fcf --expire none --flows 200 --verify";
+    let summary = replay(options, &[&path]);
+    let figure = |name: &str| count(&summary, name);
+    assert!(figure("/store/cells") < count(&truth, "/flows"));
+    assert!(figure("/store/full") > 0 && figure("/store/evicted") == 0);
+    assert_eq!(figure("/flows/inserted"), figure("/flows/live"));
+    assert!(figure("/flows/live") <= figure("/store/cells"));
+    // Flows without room are absent, packet after packet: that is what is lost, and counted.
+    assert!(figure("/errors/false_negative") > 0);
+    assert!(figure("/errors/false_negative") <= figure("/store/full"));
+    assert!(stdout(&acsm(&format!("replay {options}"), &[&path])).contains("found no room"));
 }

@@ -83,7 +83,7 @@ fn well_behaved_traffic_raises_nothing_grave() {
     for seed in 1..4 {
         let options = format!("--packets 10k --well-behaved --seed {seed} --duration 1m");
         let (trace, _) = folder.generate("x.pcap", &options);
-        for store in ["paper --backend exact", "paper --backend kbf", "operator --backend exact"] {
+        for store in ["paper --backend exact", "paper", "operator --backend exact", "operator"] {
             let run = replay_with_alerts(&format!("--preset {store}"), &[&trace]);
             let grave = run.alerts.iter().find(|alert| is_grave(alert));
             assert!(grave.is_none(), "seed {seed}, {store}: {grave:?}");
@@ -126,12 +126,18 @@ fn what_filters_miss_or_make_up_is_counted_exactly() {
     let folder = Folder::new();
     let (trace, truth) = folder.generate("x.pcap", "--packets 15k --attacks all --seed 4");
     for preset in ["paper", "operator"] {
-        for backend in ["kbf", "sbf", "bhbf"] {
+        let filters = [
+            ("kbf", "--memory 8KiB"),
+            ("sbf", "--memory 8KiB"),
+            ("bhbf", "--memory 8KiB"),
+            ("fcf", "--fp-rate 0.5"),
+        ];
+        for (backend, too_small) in filters {
             let good = format!("--backend {backend} --fp-rate 0.001");
             let (run, _) = differences_are_accounted_for(&trace, preset, &good);
             all_found_and_none_on_clean_flows(&run, &truth, &format!("{preset} {good}"));
             // Far too small: errors in plenty, and still every one accounted for.
-            let bad = format!("--backend {backend} --memory 8KiB");
+            let bad = format!("--backend {backend} {too_small}");
             let (_, differences) = differences_are_accounted_for(&trace, preset, &bad);
             assert!(differences > 0, "{preset} {bad}: nothing to account for");
         }

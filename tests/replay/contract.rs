@@ -25,6 +25,7 @@ const NAMES: [(&str, &[&str], &[&str]); 8] = [
             "writes_to_absent",
             "saturations",
             "evicted",
+            "full",
         ],
     ),
     ("/flows", &["inserted", "deleted", "live", "live_estimated", "cells_aged"], &["cells_shared"]),
@@ -86,7 +87,7 @@ fn figures_of_a_small_trace_are_exact() {
         .packet(7, (1, 2), (1000, 80), FIN | ACK);
     let folder = Folder::new();
     let path = folder.write("small.pcap", trace.bytes());
-    for backend in ["exact", "dbf", "sbf", "kbf", "bhbf"] {
+    for backend in ["exact", "dbf", "sbf", "kbf", "bhbf", "fcf"] {
         let summary = replay(&format!("--verify --backend {backend} --flows 1000"), &[&path]);
         let figures = [
             ("/trace/packets", 8),

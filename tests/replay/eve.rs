@@ -53,7 +53,7 @@ fn every_line_fits_the_schema() {
         alerts.iter().filter_map(|alert| alert.pointer(pointer)).map(Value::to_string).collect()
     };
     assert!(of("/acsm/rule").len() >= 12, "many rules: {:?}", of("/acsm/rule"));
-    assert_eq!(of("/acsm/backend").len(), 4);
+    assert_eq!(of("/acsm/backend").len(), 5);
     assert_eq!(of("/acsm/answer").len(), 4, "known, absent, dont_know, null");
 }
 

@@ -20,7 +20,9 @@ fn marks_of_the_paper_profile(scale: u64) {
             assert!((scaled * scale).abs_diff(full) <= scale, "{scaled} is not {full}/{scale}");
         }
     }
-    for store in ["exact", "kbf --fp-rate 0.001", "sbf --fp-rate 0.001", "bhbf"] {
+    let rate = "--fp-rate 0.001";
+    let filters = [format!("kbf {rate}"), format!("sbf {rate}"), format!("fcf {rate}")];
+    for store in ["exact", "bhbf"].map(str::to_owned).into_iter().chain(filters) {
         let options = format!("--expire none --flows {flows} --backend {store}");
         let summary = replay(&options, &[&trace]);
         let marks = ["flow_fin", "flow_rst"]

@@ -36,12 +36,12 @@ fn workers_change_nothing(preset: &str, backends: &[&str]) {
 
 #[test]
 fn the_number_of_workers_changes_nothing_in_preset_paper() {
-    workers_change_nothing("paper", &["exact", "dbf", "sbf", "kbf", "bhbf"]);
+    workers_change_nothing("paper", &["exact", "dbf", "sbf", "kbf", "bhbf", "fcf"]);
 }
 
 #[test]
 fn the_number_of_workers_changes_nothing_in_preset_operator() {
-    workers_change_nothing("operator", &["exact", "dbf", "sbf", "kbf", "bhbf"]);
+    workers_change_nothing("operator", &["exact", "dbf", "sbf", "kbf", "bhbf", "fcf"]);
 }
 
 #[test]

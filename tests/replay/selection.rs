@@ -50,12 +50,12 @@ fn watching_shows_every_step_of_a_flow_and_of_no_other() {
     let folder = Folder::new();
     let path = folder.write("x.pcap", trace().bytes());
     let steps = [
-        "SYN: exact says absent (right), goes to syn_sent",
-        "SYN+ACK: exact says syn_sent (right), goes to syn_answered",
-        "ACK: exact says syn_answered (right), goes to open",
-        "FIN+ACK: exact says open (right), goes to closing",
-        "FIN+ACK: exact says closing (right), goes to closed",
-        "ACK: exact says closed (right), stays",
+        "SYN: fcf says absent (right), goes to syn_sent",
+        "SYN+ACK: fcf says syn_sent (right), goes to syn_answered",
+        "ACK: fcf says syn_answered (right), goes to open",
+        "FIN+ACK: fcf says open (right), goes to closing",
+        "FIN+ACK: fcf says closing (right), goes to closed",
+        "ACK: fcf says closed (right), stays",
     ];
     for (ends, workers) in [("192.0.2.1,192.0.2.2", 1), ("192.0.2.2,192.0.2.1", 3)] {
         let line = format!("replay --preset operator --workers {workers} --watch {ends}");

@@ -5,6 +5,7 @@
 pub mod bhbf;
 pub mod dbf;
 pub mod exact;
+pub mod fcf;
 pub mod kbf;
 pub mod sbf;
 
@@ -19,6 +20,7 @@ pub struct Tally {
     pub occupied: u64,
     pub aged: u64,
     pub evicted: u64,
+    pub full: u64,
     pub inserts_of_present: u64,
     pub writes_to_absent: u64,
     pub saturations: u64,

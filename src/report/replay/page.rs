@@ -53,13 +53,11 @@ fn store(out: &mut impl Write, summary: &Summary, outcome: &Outcome) -> io::Resu
     let asked = lookups.known + lookups.absent + lookups.dont_know;
     writeln!(out, "\n{HEADING}Store{HEADING:#}")?;
     write!(out, "  {:<12} {}", store.backend, bytes(store.bits / 8))?;
-    if store.hashes > 0 {
-        let (cells, bits, k) = (grouped(store.cells), store.cell_bits, store.hashes);
-        write!(
-            out,
-            ": {cells} cells of {bits} bits, {k} a flow, {:.1} % in use",
-            100.0 * store.fill_ratio
-        )?;
+    let (cells, bits, used) = (grouped(store.cells), store.cell_bits, 100.0 * store.fill_ratio);
+    match (store.backend, store.hashes) {
+        (_, 0) => {}
+        ("fcf", _) => write!(out, ": {cells} slots of {bits} bits, {used:.1} % in use")?,
+        (_, k) => write!(out, ": {cells} cells of {bits} bits, {k} a flow, {used:.1} % in use")?,
     }
     writeln!(out, ", {:.1} bits a flow", store.bits_per_flow)?;
     let about = if flows.live_estimated { "about " } else { "" };
@@ -96,6 +94,10 @@ fn limits_met(out: &mut impl Write, store: &StoreReport) -> io::Result<()> {
     if store.evicted > 0 {
         let evicted = grouped(store.evicted);
         writeln!(out, "  full         {evicted} flows evicted, the longest idle first")?;
+    }
+    if store.full > 0 {
+        let full = grouped(store.full);
+        writeln!(out, "  full         {full} times a new flow found no room: raise --flows")?;
     }
     if store.saturations > 0 {
         let stuck = grouped(store.saturations);

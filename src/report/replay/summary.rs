@@ -40,6 +40,7 @@ pub struct StoreReport {
     pub writes_to_absent: u64,
     pub saturations: u64,
     pub evicted: u64,
+    pub full: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -157,6 +158,7 @@ fn store_report(outcome: &Outcome, context: &Context<'_>) -> StoreReport {
         writes_to_absent: stats.writes_to_absent,
         saturations: stats.saturations,
         evicted: stats.evicted,
+        full: stats.full,
     }
 }
 
