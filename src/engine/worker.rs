@@ -127,6 +127,7 @@ impl<'a, S: Store> Worker<'a, S> {
     #[inline]
     fn advance(&mut self, event: &Event, place: &S::Place, findings: &mut Findings) {
         let shard = &mut self.shards[self.shard_at[event.id.shard()]];
+        let epoch = shard.store.epoch(event.tick.epoch);
         let answer = shard.store.lookup(place, event.tick.epoch);
         let outcome = event.step(self.plan.machine, answer);
         self.tally.lookups.count(answer);
@@ -149,7 +150,7 @@ impl<'a, S: Store> Worker<'a, S> {
             self.report(event, answer, now_in, outcome.alerts, findings);
         }
         if self.verifier.is_some() {
-            self.verify(event, answer, outcome, findings);
+            self.verify(event, epoch, (answer, outcome), findings);
         }
     }
 
@@ -174,14 +175,22 @@ impl<'a, S: Store> Worker<'a, S> {
     }
 
     /// Compares with the exact shadow, and lets it take the same packet.
-    fn verify(&mut self, event: &Event, answer: Lookup, outcome: Outcome, findings: &mut Findings) {
+    fn verify(
+        &mut self,
+        event: &Event,
+        epoch: Epoch,
+        (answer, outcome): (Lookup, Outcome),
+        findings: &mut Findings,
+    ) {
         let Some(verifier) = &mut self.verifier else { return };
         if !verifier.follows(event) {
             return;
         }
         let (key, direction) = self.plan.keyer.key(&event.packet);
         let flow = Flow { key, id: event.id };
-        let (truth, alerts) = verifier.check(&flow, event, answer, self.plan.machine);
+        let store = &self.shards[self.shard_at[event.id.shard()]].store;
+        let epochs = (epoch, store.epoch(event.tick.epoch));
+        let (truth, alerts) = verifier.check(&flow, event, answer, epochs, self.plan.machine);
         for rule in alerts.intersection(self.plan.shown).iter() {
             let exact =
                 Finding { event: *event, rule, answer: truth, state: None, confidence: 1.0 };

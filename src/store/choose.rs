@@ -1,6 +1,6 @@
 //! The one place where a kind of store becomes a type.
 
-use super::{Dbf, Exact, Kbf, KbfRule, Sbf, SbfRule, Store, StoreError};
+use super::{Dbf, Exact, Kbf, KbfRule, Recycling, Sbf, SbfRule, Store, StoreError};
 use crate::spec::{Backend, Budget, Expire, Sizing, StoreSpec};
 
 /// Code that works with any store: a generic function with what it needs.
@@ -36,7 +36,7 @@ fn sbf<const BITS: u32, U: StoreUser>(spec: &StoreSpec, sizing: &Sizing, user: U
     let rule = SbfRule::<BITS>::new(spec.sbf);
     match spec.expire {
         Expire::Timer => user.run(|| Sbf::<BITS, true>::new(rule, sizing)),
-        Expire::None => user.run(|| Sbf::<BITS, false>::new(rule, sizing)),
+        _ => user.run(|| Recycling::new(sizing, || Sbf::<BITS, false>::new(rule, sizing))),
     }
 }
 
@@ -44,7 +44,7 @@ fn kbf<const BITS: u32, U: StoreUser>(spec: &StoreSpec, sizing: &Sizing, user: U
     let rule = KbfRule::new(spec.states, spec.decode);
     match spec.expire {
         Expire::Timer => user.run(|| Kbf::<BITS, true>::new(rule.clone(), sizing)),
-        Expire::None => user.run(|| Kbf::<BITS, false>::new(rule.clone(), sizing)),
+        _ => user.run(|| Recycling::new(sizing, || Kbf::<BITS, false>::new(rule.clone(), sizing))),
     }
 }
 
@@ -53,6 +53,7 @@ fn dbf<U: StoreUser>(spec: &StoreSpec, sizing: &Sizing, user: U) -> U::Output {
     match (spec.expire, spec.dbf_counters) {
         (Expire::Timer, true) => user.run(|| Dbf::<2, true>::new(states, sizing)),
         (Expire::Timer, false) => user.run(|| Dbf::<1, true>::new(states, sizing)),
-        (Expire::None, _) => user.run(|| Dbf::<2, false>::new(states, sizing)),
+        (_, true) => user.run(|| Recycling::new(sizing, || Dbf::<2, false>::new(states, sizing))),
+        (_, false) => user.run(|| Recycling::new(sizing, || Dbf::<1, false>::new(states, sizing))),
     }
 }
