@@ -8,7 +8,7 @@ use std::time::Instant;
 use acsm::flow::{FlowId, FlowKey, FlowKeyKind, Keyer};
 use acsm::hash::HashKey;
 use acsm::random::Random;
-use acsm::spec::{Backend, Budget, Expire, StoreSpec};
+use acsm::spec::{Backend, Budget, Expire, LayoutKind, StoreSpec};
 use acsm::state::{Lookup, State};
 use acsm::store::{Epoch, Flow, Store, StoreError, StoreUser, with_store};
 
@@ -109,6 +109,19 @@ fn main() {
         "bhbf in 7 bytes, timer",
         StoreSpec { budget, flows: count.into(), ..StoreSpec::new(Backend::Bhbf, 6) },
     );
+    // Where the cells of a flow lie: seven of them, and as many as are best.
+    for layout in [LayoutKind::Spread, LayoutKind::Blocked(1), LayoutKind::Blocked(2)] {
+        for hashes in [Some(7), None] {
+            let spec = StoreSpec {
+                layout,
+                hashes,
+                flows: count.into(),
+                ..StoreSpec::new(Backend::Kbf, 6)
+            };
+            let hashes = spec.sizing().map_or(0, |sizing| sizing.hashes);
+            row(&format!("kbf 0.01, {}, k = {hashes}", layout.name()), spec);
+        }
+    }
     for fp_rate in [0.001, 0.0001] {
         let budget = Budget::FpRate(fp_rate);
         row(

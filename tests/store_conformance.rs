@@ -5,11 +5,12 @@ mod slow_store;
 
 use acsm::flow::{FlowId, FlowKey};
 use acsm::random::Random;
-use acsm::spec::{Backend, Budget, Expire, KbfDecode, LayoutKind, SbfRules, StoreSpec};
+use acsm::spec::{Backend, Budget, Expire, KbfDecode, LayoutKind, RecycleAt, SbfRules, StoreSpec};
 use acsm::state::{Lookup, State};
 use acsm::store::{Epoch, Flow, Stamp, Store, StoreError, StoreUser, with_store};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use slow_store::recycling::{Full, SlowRecycling};
 use slow_store::{Shape, Slow, Tally};
 use slow_store::{bhbf::SlowBhbf, dbf::SlowDbf, exact::SlowExact};
 use slow_store::{fcf::SlowFcf, kbf::SlowKbf, sbf::SlowSbf};
@@ -183,6 +184,7 @@ impl<S: Store> Pair<'_, S> {
             inserts_of_present: stats.inserts_of_present,
             writes_to_absent: stats.writes_to_absent,
             saturations: stats.saturations,
+            recycles: stats.recycles,
         };
         prop_assert_eq!(fast, self.slow.tally());
         Ok(())
@@ -215,7 +217,22 @@ impl StoreUser for Conform<'_> {
 
 fn slow(spec: &StoreSpec) -> Box<dyn Slow> {
     let sizing = spec.sizing().unwrap();
-    let cells = sizing.cells as usize / FlowId::SHARDS;
+    let Some(at) = sizing.recycle_at else { return slow_array(spec) };
+    let full = match at {
+        RecycleAt::Fill(fill) => {
+            let cells = sizing.cells / (FlowId::SHARDS as u64 * sizing.phases);
+            Full::Beyond(((fill * cells as f64) as u64).min(cells - 1))
+        }
+        RecycleAt::Flows(flows) => Full::Insertions(flows.div_ceil(FlowId::SHARDS as u64)),
+    };
+    let of = spec.clone();
+    let make = move || slow_array(&of);
+    Box::new(SlowRecycling::new(make, sizing.phases as usize, full, spec.retain))
+}
+
+fn slow_array(spec: &StoreSpec) -> Box<dyn Slow> {
+    let sizing = spec.sizing().unwrap();
+    let cells = sizing.cells as usize / (FlowId::SHARDS * sizing.phases as usize);
     let timed = spec.expire == Expire::Timer;
     if spec.backend == Backend::Exact {
         let capped = matches!(spec.budget, Budget::MemoryBytes(_));
@@ -329,6 +346,30 @@ fn fcf_follows_its_rules() {
             conforms(&StoreSpec { expire, flows, budget, ..StoreSpec::new(Backend::Fcf, states) });
         }
     }
+}
+
+#[test]
+fn recycling_stores_follow_their_rules() {
+    // From "each insertion is one too many" to "hardly ever full".
+    let thresholds = [None, Some(RecycleAt::Fill(0.02)), Some(RecycleAt::Flows(80))];
+    for (expire, retain) in
+        [(Expire::Recycle, true), (Expire::Recycle, false), (Expire::TwoPhase, true)]
+    {
+        for recycle_at in thresholds {
+            for backend in [Backend::Kbf, Backend::Sbf, Backend::Bhbf, Backend::Dbf] {
+                let layout = if retain { LayoutKind::Spread } else { LayoutKind::Blocked(2) };
+                let spec =
+                    StoreSpec { expire, retain, recycle_at, layout, ..StoreSpec::new(backend, 6) };
+                sizes(&spec).iter().skip(1).take(1).for_each(conforms);
+            }
+        }
+    }
+    let bare = StoreSpec {
+        dbf_counters: false,
+        expire: Expire::TwoPhase,
+        ..StoreSpec::new(Backend::Dbf, 6)
+    };
+    sizes(&bare).iter().take(1).for_each(conforms);
 }
 
 #[test]

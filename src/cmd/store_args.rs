@@ -3,7 +3,9 @@
 use clap::{Args, ValueEnum};
 
 use crate::engine::Phase;
-use crate::spec::{Backend, Budget, Expire, KbfDecode, LayoutKind, SbfRules, SpecError, StoreSpec};
+use crate::spec::{
+    Backend, Budget, Expire, KbfDecode, LayoutKind, RecycleAt, SbfRules, SpecError, StoreSpec,
+};
 use crate::units::{parse_bytes, parse_count, parse_duration_nanos, parse_share};
 
 /// Heading of the options that only those need who compare with the papers.
@@ -51,6 +53,15 @@ pub struct StoreArgs {
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_idle_timeout)]
     pub idle_timeout: u64,
 
+    /// With --expire recycle or two-phase: full at this part of the cells, or after so many flows
+    /// [default: as full as --flows make it]
+    #[arg(long, value_name = "fill:S|flows:N")]
+    pub recycle_at: Option<RecycleAt>,
+
+    /// With --expire recycle: forget the flow that made the store full, too
+    #[arg(long, help_heading = VARIANTS)]
+    pub no_retain: bool,
+
     /// Age by packet time, or by a number of packets as in ACSM 2006
     #[arg(long, help_heading = VARIANTS, value_name = "time|ops:N", default_value = "time", value_parser = parse_phase)]
     pub phase: PhaseChoice,
@@ -94,6 +105,10 @@ pub enum BackendName {
 pub enum ExpireName {
     /// Cells untouched for --idle-timeout empty themselves
     Timer,
+    /// All flows at once, when the store is full
+    Recycle,
+    /// By halves: flows not seen since the half before last was full
+    TwoPhase,
     /// Never
     None,
 }
@@ -167,10 +182,9 @@ impl StoreArgs {
             hashes: self.hashes,
             cell_bits: self.cell_bits,
             layout: self.layout.unwrap_or(LayoutKind::Spread),
-            expire: match self.expire {
-                ExpireName::Timer => Expire::Timer,
-                ExpireName::None => Expire::None,
-            },
+            expire: self.expire.into(),
+            recycle_at: self.recycle_at,
+            retain: !self.no_retain,
             sbf: match self.sbf_rules {
                 None | Some(SbfRulesName::Stateful) => SbfRules::Stateful,
                 Some(SbfRulesName::PaperKbf) => SbfRules::PaperKbf,
@@ -194,6 +208,9 @@ impl StoreArgs {
         let stray = variants.into_iter().find(|&(_, given, of)| given && of != backend);
         let has_no_layout = matches!(backend, Backend::Exact | Backend::Fcf);
         let layout = (self.layout.is_some() && has_no_layout).then_some("--layout");
+        if self.no_retain && self.expire != ExpireName::Recycle {
+            return Err(SpecError::NotRecycling { option: "--no-retain", with: "recycle" });
+        }
         match stray.map(|(option, ..)| option).or(layout) {
             Some(option) => Err(SpecError::NotFor { option, backend: backend.name() }),
             None => Ok(()),
@@ -208,9 +225,20 @@ impl StoreArgs {
     /// The phase of the aging clock.
     pub fn phase(&self) -> Phase {
         match (self.expire, self.phase) {
-            (ExpireName::None, _) => Phase::Never,
             (ExpireName::Timer, PhaseChoice::Time) => Phase::Nanos(self.idle_timeout),
             (ExpireName::Timer, PhaseChoice::Operations(count)) => Phase::Operations(count),
+            _ => Phase::Never,
+        }
+    }
+}
+
+impl From<ExpireName> for Expire {
+    fn from(name: ExpireName) -> Expire {
+        match name {
+            ExpireName::Timer => Expire::Timer,
+            ExpireName::Recycle => Expire::Recycle,
+            ExpireName::TwoPhase => Expire::TwoPhase,
+            ExpireName::None => Expire::None,
         }
     }
 }

@@ -21,7 +21,7 @@ use crate::capture::parse::Parser;
 use crate::capture::{CaptureError, FrameTally, Source};
 use crate::flow::{FlowId, Keyer, Packet};
 use crate::machine::{RuleSet, Rules, Suppressions};
-use crate::spec::{Expire, StoreSpec};
+use crate::spec::StoreSpec;
 use crate::store::{Store, StoreError, StoreStats, StoreUser, with_store};
 
 /// TCP packets in a round: enough to make hand-overs cheap, few enough to stay in cache.
@@ -144,10 +144,10 @@ fn crew_of<S: Store>(
         (false, Some(_)) => Some(Scope::Watched),
         (false, None) => None,
     };
-    let timed = plan.store.expire == Expire::Timer;
     let worker = |stores| {
-        let verifier =
-            scope.map(|scope| Verifier::new(&plan.rules.machine, timed, scope)).transpose()?;
+        let verifier = scope
+            .map(|scope| Verifier::new(&plan.rules.machine, &plan.store, scope))
+            .transpose()?;
         Ok(Worker::new(work, stores, verifier))
     };
     stores.into_iter().map(worker).collect()

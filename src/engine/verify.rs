@@ -1,20 +1,20 @@
 //! The exact shadow: the same packets through an exact table, and how often the store differed.
 //!
 //! Closed loop: store and shadow each step from their own answer, so that an error of the store
-//! can lead to others; that is what a user gets. The shadow ages by the store's rule, so aging is
-//! never counted as an error.
+//! can lead to others; that is what a user gets. The shadow forgets by the store's rule, so aging
+//! and recycling are never counted as errors: it takes the store's own epochs, shard by shard.
 
 use std::collections::HashMap;
 
 use super::event::Event;
 use super::worker::{is_half_open, write};
-use crate::flow::FlowKey;
+use crate::flow::{FlowId, FlowKey};
 use crate::machine::{Machine, RuleSet};
-use crate::spec::{Backend, StoreSpec};
+use crate::spec::{Backend, Expire, StoreSpec};
 use crate::state::{Lookup, State};
-use crate::store::{Exact, Flow, Store, StoreError};
+use crate::store::{Epoch, Exact, Flow, Stamp, Store, StoreError};
 
-/// Flows that a shadow has room for before it first grows.
+/// Flows that the shadows of all shards have room for before they first grow.
 const FIRST_FLOWS: u64 = 1 << 16;
 
 /// How often the store was wrong, before the step, at every lookup.
@@ -97,7 +97,11 @@ impl Errors {
 
 /// The exact shadow of one worker's shards.
 pub struct Verifier {
-    shadow: Exact,
+    /// By shard: each forgets at its own time.
+    shadows: Vec<Exact>,
+    expire: Expire,
+    /// Whether the flow that makes a store recycle is the first of its next cycle.
+    retains: bool,
     half_open: [bool; State::LIMIT],
     /// Every flow that ever was, and whether the store was ever wrong about it.
     flows: HashMap<FlowKey, bool>,
@@ -115,13 +119,22 @@ pub enum Scope {
 }
 
 impl Verifier {
-    /// A shadow for flows of `machine` that ages if `timed`.
-    pub fn new(machine: &Machine, timed: bool, scope: Scope) -> Result<Verifier, StoreError> {
+    /// A shadow for flows of `machine` that forgets as `store` does.
+    pub fn new(machine: &Machine, store: &StoreSpec, scope: Scope) -> Result<Verifier, StoreError> {
         let mut spec = StoreSpec::new(Backend::Exact, machine.states().len());
         spec.flows = FIRST_FLOWS;
-        let shadow = Exact::growing(&spec.sizing()?, timed)?;
-        let half_open = machine.half_open();
-        Ok(Verifier { shadow, half_open, flows: HashMap::new(), errors: Errors::default(), scope })
+        let sizing = spec.sizing()?;
+        let forgets = store.expire != Expire::None;
+        let shadow = |_| Exact::growing(&sizing, forgets);
+        Ok(Verifier {
+            shadows: (0..FlowId::SHARDS).map(shadow).collect::<Result<_, _>>()?,
+            expire: store.expire,
+            retains: store.expire == Expire::Recycle && store.retain,
+            half_open: machine.half_open(),
+            flows: HashMap::new(),
+            errors: Errors::default(),
+            scope,
+        })
     }
 
     /// Whether the shadow takes this packet.
@@ -129,22 +142,33 @@ impl Verifier {
         self.scope == Scope::Everything || event.watched
     }
 
-    /// Compares the store's answer with the truth, then lets the shadow take the packet. Returns
-    /// the truth and the alerts that follow from it.
+    /// Compares the store's answer with the truth, then lets the shadow take the packet. `before`
+    /// and `after` are the store's epochs at its lookup and after its write: they differ if it
+    /// recycled. Returns the truth and the alerts that follow from it.
     pub fn check(
         &mut self,
         flow: &Flow,
         event: &Event,
         answer: Lookup,
+        (before, after): (Epoch, Epoch),
         machine: &Machine,
     ) -> (Lookup, RuleSet) {
-        let place = self.shadow.locate(flow);
-        let truth = self.shadow.lookup(&place, event.epoch);
+        let shadow = &mut self.shadows[event.id.shard()];
+        let place = shadow.locate(flow);
+        let truth = shadow.lookup(&place, before);
         let wrong = self.errors.count(answer, truth);
         *self.flows.entry(flow.key).or_default() |= wrong;
         let outcome = event.step(machine, truth);
-        let stamp = |state| event.tick().stamp(is_half_open(&self.half_open, state));
-        write(&mut self.shadow, &place, truth, outcome.next, &stamp, event.epoch);
+        let stamp = |state| -> Stamp {
+            match self.expire {
+                Expire::Timer => event.tick().stamp(is_half_open(&self.half_open, state)),
+                _ => before.stamp(),
+            }
+        };
+        let now_in = write(shadow, &place, truth, outcome.next, &stamp, before);
+        if let Some(state) = now_in.filter(|_| self.retains && before != after) {
+            shadow.insert(&place, state, after.stamp());
+        }
         (truth, outcome.alerts)
     }
 

@@ -54,6 +54,8 @@ struct Step {
     outcome: Outcome,
     /// The state that its flow is in now, if that is known.
     state: Option<State>,
+    /// The store's epoch before it: one that recycles has epochs of its own.
+    epoch_before: Epoch,
 }
 
 struct Shard<S> {
@@ -116,6 +118,7 @@ impl<'a, S: Store> Worker<'a, S> {
     #[inline]
     fn advance(&mut self, event: &Event, place: &S::Place) -> Step {
         let shard = &mut self.shards[self.shard_at[event.id.shard()]];
+        let epoch_before = shard.store.epoch(event.epoch);
         let answer = shard.store.lookup(place, event.epoch);
         let outcome = event.step(self.plan.machine, answer);
         self.tally.lookups.count(answer);
@@ -134,13 +137,13 @@ impl<'a, S: Store> Worker<'a, S> {
                 self.tally.sweep_nanos.record((self.plan.stopwatch)().saturating_sub(start));
             }
         }
-        Step { answer, outcome, state }
+        Step { answer, outcome, state, epoch_before }
     }
 
     /// Notes the alerts of one packet.
     #[cold]
     fn report(&mut self, packet: &Packet, event: &Event, step: &Step, findings: &mut Findings) {
-        let &Step { answer, state, outcome: Outcome { alerts, .. } } = step;
+        let &Step { answer, state, outcome: Outcome { alerts, .. }, .. } = step;
         let stats = self.shards[self.shard_at[event.id.shard()]].store.stats();
         for rule in alerts.without(self.plan.shown).iter() {
             self.tally.only_counted[usize::from(rule.0)] += 1;
@@ -160,7 +163,9 @@ impl<'a, S: Store> Worker<'a, S> {
         }
         let (key, direction) = self.plan.keyer.key(packet);
         let flow = Flow { key, id: event.id };
-        let (truth, alerts) = verifier.check(&flow, event, step.answer, self.plan.machine);
+        let store = &self.shards[self.shard_at[event.id.shard()]].store;
+        let epochs = (step.epoch_before, store.epoch(event.epoch));
+        let (truth, alerts) = verifier.check(&flow, event, step.answer, epochs, self.plan.machine);
         for rule in alerts.intersection(self.plan.shown).iter() {
             let (packet, event) = (*packet, *event);
             let (answer, state, confidence) = (truth, None, 1.0);

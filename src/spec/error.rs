@@ -96,7 +96,20 @@ pub enum SpecError {
         /// How many it could have.
         limit: f64,
     },
+    /// No threshold.
+    #[error(
+        "a store recycles at fill:S, with S between 0 and 1, or at flows:N, such as fill:0.5 or flows:1M"
+    )]
+    RecycleAt,
+    /// A threshold for stores that do not recycle.
+    #[error("{option} is for stores that recycle: add --expire {with}")]
+    NotRecycling {
+        /// The option.
+        option: &'static str,
+        /// What it goes with.
+        with: &'static str,
+    },
     /// Bits that nothing would ever clear.
-    #[error("dbf without counters never forgets unless a timer does it: use --expire timer")]
+    #[error("dbf without counters never forgets unless it ages or recycles: use --expire timer")]
     NeverEmptied,
 }

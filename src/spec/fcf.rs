@@ -40,7 +40,7 @@ pub const fn fcf_buckets_per_line(slot_bits: u32, expire: Expire) -> usize {
     let bucket_bits = FCF_BUCKET_SLOTS * slot_bits as usize;
     match expire {
         Expire::Timer => (8 * LINE_BYTES - 32) / (bucket_bits + 8),
-        Expire::None => 8 * LINE_BYTES / bucket_bits,
+        _ => 8 * LINE_BYTES / bucket_bits,
     }
 }
 
@@ -48,7 +48,7 @@ pub const fn fcf_buckets_per_line(slot_bits: u32, expire: Expire) -> usize {
 const fn widest_slot_bits(buckets_per_line: usize, expire: Expire) -> u32 {
     let bucket_bits = match expire {
         Expire::Timer => (8 * LINE_BYTES - 32) / buckets_per_line - 8,
-        Expire::None => 8 * LINE_BYTES / buckets_per_line,
+        _ => 8 * LINE_BYTES / buckets_per_line,
     };
     (bucket_bits / FCF_BUCKET_SLOTS) as u32
 }
@@ -62,6 +62,10 @@ impl StoreSpec {
             if given {
                 return Err(SpecError::NotFor { option, backend: Backend::Fcf.name() });
             }
+        }
+        if self.expire.recycles() {
+            let option = "--expire recycle or two-phase";
+            return Err(SpecError::NotFor { option, backend: Backend::Fcf.name() });
         }
         let (slot_bits, lines) = match self.budget {
             Budget::FpRate(rate) => self.slots_for(rate)?,

@@ -2,11 +2,13 @@
 //! design. Pure arithmetic: both the stores and the models of them start from here.
 
 mod error;
+mod expire;
 mod fcf;
 mod layout;
 mod sizing;
 
 pub use error::SpecError;
+pub use expire::{Expire, RecycleAt};
 pub use fcf::{FCF_BUCKET_SLOTS, fcf_buckets_per_line, fcf_fingerprints};
 pub use layout::{BLOCKED_LINES_LIMIT, LayoutKind};
 
@@ -50,15 +52,6 @@ pub enum Budget {
     MemoryBytes(u64),
 }
 
-/// How flows that went silent leave the store.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Expire {
-    /// Cells not touched in this epoch or the last are empty (ACSM 2006 §3.2).
-    Timer,
-    /// Never.
-    None,
-}
-
 /// The rules of a stateful Bloom filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SbfRules {
@@ -99,6 +92,10 @@ pub struct StoreSpec {
     pub layout: LayoutKind,
     /// How silent flows leave.
     pub expire: Expire,
+    /// When a store that recycles is full, if not with as many flows as it is made for.
+    pub recycle_at: Option<RecycleAt>,
+    /// Whether the flow that made it full stays (`recycle` only; in two phases it does).
+    pub retain: bool,
     /// Rules of `sbf`.
     pub sbf: SbfRules,
     /// Decoding of `kbf`.
@@ -120,6 +117,12 @@ pub struct Sizing {
     pub cells_per_line: usize,
     /// Where the cells of a flow lie.
     pub layout: LayoutKind,
+    /// Arrays of equal size that the cells are cut into: 2 in two phases, else 1.
+    pub phases: u64,
+    /// When the store recycles, if it does.
+    pub recycle_at: Option<RecycleAt>,
+    /// Whether the flow that made it full stays.
+    pub retain: bool,
     /// All that is allocated for the store: cells, stamps, marks, padding.
     pub bits: u64,
     /// Bits per flow at the number of flows asked for.
@@ -148,7 +151,7 @@ pub const fn cells_per_line(cell_bits: u32, expire: Expire) -> usize {
     let line_bits = 8 * LINE_BYTES as u32;
     match expire {
         Expire::Timer => ((line_bits - 32) / (cell_bits + 2)) as usize,
-        Expire::None => (line_bits / cell_bits) as usize,
+        Expire::Recycle | Expire::TwoPhase | Expire::None => (line_bits / cell_bits) as usize,
     }
 }
 
@@ -183,6 +186,8 @@ impl StoreSpec {
             cell_bits: None,
             layout: LayoutKind::Spread,
             expire: Expire::Timer,
+            recycle_at: None,
+            retain: true,
             sbf: SbfRules::Stateful,
             decode: KbfDecode::AllPairs,
             dbf_counters: true,

@@ -5,8 +5,8 @@ use std::f64::consts::LN_2;
 use super::layout::{best_hashes, most_hashes};
 use super::{
     BHBF_CELL_BITS, BHBF_TABLE_COUNTS, BLOCKED_LINES_LIMIT, Backend, Budget, EXACT_FLOW_BYTES,
-    Expire, HASHES_LIMIT, LINE_BYTES, LayoutKind, MEMORY_LIMIT_BYTES, Sizing, SpecError, StoreSpec,
-    cells_per_line, kbf_code_bits, slot_bits,
+    Expire, HASHES_LIMIT, LINE_BYTES, LayoutKind, MEMORY_LIMIT_BYTES, RecycleAt, Sizing, SpecError,
+    StoreSpec, cells_per_line, kbf_code_bits, slot_bits,
 };
 use crate::flow::FlowId;
 use crate::state::State;
@@ -61,6 +61,16 @@ impl StoreSpec {
             if hashes == 0 || hashes > HASHES_LIMIT {
                 return Err(SpecError::Hashes(hashes));
             }
+        }
+        match self.recycle_at {
+            Some(at) if self.expire.recycles() => at.check()?,
+            Some(_) => {
+                return Err(SpecError::NotRecycling {
+                    option: "--recycle-at",
+                    with: "recycle or two-phase",
+                });
+            }
+            None => {}
         }
         if self.backend == Backend::Dbf && !self.dbf_counters && self.expire == Expire::None {
             return Err(SpecError::NeverEmptied);
@@ -129,28 +139,29 @@ impl StoreSpec {
     /// The cells that fit, and the number of hashes that makes the most of them.
     fn cells_in(&self, bytes: u64, cell_bits: u32) -> Result<(f64, usize), SpecError> {
         let per_line = cells_per_line(cell_bits, self.expire) as u64;
-        let lines = bytes / SHARDS / LINE_BYTES as u64;
-        let cells_per_shard = lines.saturating_mul(per_line);
+        let arrays = SHARDS * self.expire.phases();
+        let lines = bytes / arrays / LINE_BYTES as u64;
+        let cells_per_array = lines.saturating_mul(per_line);
         let least_lines = match self.layout {
             LayoutKind::Spread => (self.hashes.unwrap_or(1) as u64).div_ceil(per_line),
             LayoutKind::Blocked(lines) => lines.min(self.hashes.unwrap_or(lines)) as u64,
         };
         if lines < least_lines {
-            let least = least_lines * SHARDS * LINE_BYTES as u64;
+            let least = least_lines * arrays * LINE_BYTES as u64;
             return Err(SpecError::TooSmall { bytes, least });
         }
-        let cells = SHARDS.saturating_mul(cells_per_shard);
-        let fitting = HASHES_LIMIT.min(cells_per_shard.min(u64::from(u32::MAX)) as usize);
+        let cells = arrays.saturating_mul(cells_per_array);
+        let fitting = HASHES_LIMIT.min(cells_per_array.min(u64::from(u32::MAX)) as usize);
         let hashes = match self.hashes {
             Some(hashes) => hashes,
             None => self.best_hashes(cells as f64, per_line as usize).min(fitting),
         };
         let unused = match self.layout {
-            // Each hash has an equal part of a shard: what does not divide is left unused.
-            LayoutKind::Spread => cells_per_shard % hashes as u64,
+            // Each hash has an equal part of an array: what does not divide is left unused.
+            LayoutKind::Spread => cells_per_array % hashes as u64,
             LayoutKind::Blocked(_) => 0,
         };
-        Ok(((SHARDS * (cells_per_shard - unused)) as f64, hashes))
+        Ok(((arrays * (cells_per_array - unused)) as f64, hashes))
     }
 
     /// The number of hashes that errs least with so many cells.
@@ -162,7 +173,7 @@ impl StoreSpec {
         }
     }
 
-    /// Rounds up to equal parts for each shard and hash, or to whole lines, and counts what is
+    /// Rounds up to equal parts for each array and hash, or to whole lines, and counts what is
     /// allocated for them.
     fn whole_lines(&self, cells: f64, hashes: usize, cell_bits: u32) -> Result<Sizing, SpecError> {
         let bytes = cells * f64::from(cell_bits) / 8.0;
@@ -170,14 +181,15 @@ impl StoreSpec {
             return Err(SpecError::TooLarge { bytes });
         }
         let per_line = cells_per_line(cell_bits, self.expire);
-        let (cells_per_shard, lines) = match self.layout {
+        let arrays = SHARDS * self.expire.phases();
+        let (cells_per_array, lines) = match self.layout {
             LayoutKind::Spread => {
-                let cells_per_part = (cells as u64).div_ceil(SHARDS * hashes as u64).max(1);
-                let cells_per_shard = cells_per_part * hashes as u64;
-                (cells_per_shard, cells_per_shard.div_ceil(per_line as u64))
+                let cells_per_part = (cells as u64).div_ceil(arrays * hashes as u64).max(1);
+                let cells_per_array = cells_per_part * hashes as u64;
+                (cells_per_array, cells_per_array.div_ceil(per_line as u64))
             }
             LayoutKind::Blocked(_) => {
-                let lines = (cells as u64).div_ceil(SHARDS * per_line as u64);
+                let lines = (cells as u64).div_ceil(arrays * per_line as u64);
                 let lines = lines.max(self.layout.lines(hashes) as u64);
                 (lines * per_line as u64, lines)
             }
@@ -185,20 +197,31 @@ impl StoreSpec {
         // Stores keep line and slot of a cell in 32 bits.
         let most_lines = 1 << (u32::BITS - slot_bits(per_line));
         if lines > most_lines {
-            let limit = (SHARDS * most_lines * per_line as u64) as f64;
+            let limit = (arrays * most_lines * per_line as u64) as f64;
             return Err(SpecError::TooManyCells { cells, limit });
         }
-        let bytes = SHARDS * lines * LINE_BYTES as u64;
+        let bytes = arrays * lines * LINE_BYTES as u64;
         if bytes > MEMORY_LIMIT_BYTES {
             return Err(SpecError::TooLarge { bytes: bytes as f64 });
         }
-        let sized = self.sized(SHARDS * cells_per_shard, hashes, cell_bits, bytes);
-        Ok(Sizing { cells_per_line: per_line, ..sized })
+        let sized = self.sized(arrays * cells_per_array, hashes, cell_bits, bytes);
+        let recycle_at = self.expire.recycles().then(|| self.resolve_recycle_at(&sized));
+        Ok(Sizing { cells_per_line: per_line, recycle_at, ..sized })
+    }
+
+    /// As full as the flows it is made for make it; each of two halves is made for half of them.
+    fn resolve_recycle_at(&self, sized: &Sizing) -> RecycleAt {
+        let load = sized.hashes as f64 * self.flows as f64 / sized.cells as f64;
+        self.recycle_at.unwrap_or(RecycleAt::Fill(-(-load).exp_m1()))
     }
 
     fn exact_sizing(&self) -> Result<Sizing, SpecError> {
         if self.cell_bits.is_some() {
             return Err(SpecError::NotFor { option: "--cell-bits", backend: "exact" });
+        }
+        if self.expire.recycles() {
+            let option = "--expire recycle or two-phase";
+            return Err(SpecError::NotFor { option, backend: "exact" });
         }
         if self.layout != LayoutKind::Spread {
             return Err(SpecError::NotFor { option: "--layout", backend: "exact" });
@@ -231,8 +254,19 @@ impl StoreSpec {
             Backend::Exact | Backend::Dbf | Backend::Sbf | Backend::Fcf => 0,
         };
         let bits_per_flow = bits as f64 / self.flows as f64;
-        let (layout, cells_per_line) = (self.layout, 0);
-        Sizing { cells, hashes, cell_bits, cells_per_line, layout, bits, bits_per_flow, table_bits }
+        Sizing {
+            cells,
+            hashes,
+            cell_bits,
+            cells_per_line: 0,
+            layout: self.layout,
+            phases: self.expire.phases(),
+            recycle_at: None,
+            retain: self.retain,
+            bits,
+            bits_per_flow,
+            table_bits,
+        }
     }
 }
 

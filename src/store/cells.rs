@@ -47,6 +47,12 @@ impl<const BITS: u32, const TIMED: bool> Cells<BITS, TIMED> {
         self.occupied
     }
 
+    /// Empties all cells.
+    pub(super) fn erase(&mut self) {
+        self.lines.fill(Line([0; LINE_BYTES]));
+        self.occupied = 0;
+    }
+
     /// Cells cleared for age so far.
     pub(super) fn aged(&self) -> u64 {
         self.aged

@@ -1,6 +1,8 @@
 //! The one place where a kind of store becomes a type.
 
-use super::{Bhbf, BhbfRule, Dbf, Exact, Fcf, Kbf, KbfRule, Sbf, SbfRule, Store, StoreError};
+use super::{
+    Bhbf, BhbfRule, Dbf, Exact, Fcf, Kbf, KbfRule, Recycling, Sbf, SbfRule, Store, StoreError,
+};
 use crate::spec::{Backend, Budget, Expire, Sizing, StoreSpec};
 
 /// Code that works with any store: a generic function with what it needs.
@@ -39,7 +41,7 @@ fn sbf<const BITS: u32, U: StoreUser>(spec: &StoreSpec, sizing: &Sizing, user: U
     let rule = SbfRule::<BITS>::new(spec.sbf);
     match spec.expire {
         Expire::Timer => user.run(|| Sbf::<BITS, true>::new(rule, sizing)),
-        Expire::None => user.run(|| Sbf::<BITS, false>::new(rule, sizing)),
+        _ => user.run(|| Recycling::new(sizing, || Sbf::<BITS, false>::new(rule, sizing))),
     }
 }
 
@@ -47,7 +49,7 @@ fn kbf<const BITS: u32, U: StoreUser>(spec: &StoreSpec, sizing: &Sizing, user: U
     let rule = KbfRule::new(spec.states, spec.decode);
     match spec.expire {
         Expire::Timer => user.run(|| Kbf::<BITS, true>::new(rule.clone(), sizing)),
-        Expire::None => user.run(|| Kbf::<BITS, false>::new(rule.clone(), sizing)),
+        _ => user.run(|| Recycling::new(sizing, || Kbf::<BITS, false>::new(rule.clone(), sizing))),
     }
 }
 
@@ -55,7 +57,7 @@ fn bhbf<U: StoreUser>(spec: &StoreSpec, sizing: &Sizing, user: U) -> U::Output {
     let rule = BhbfRule::new(spec.states);
     match spec.expire {
         Expire::Timer => user.run(|| Bhbf::<true>::new(rule, sizing)),
-        Expire::None => user.run(|| Bhbf::<false>::new(rule, sizing)),
+        _ => user.run(|| Recycling::new(sizing, || Bhbf::<false>::new(rule, sizing))),
     }
 }
 
@@ -64,6 +66,7 @@ fn dbf<U: StoreUser>(spec: &StoreSpec, sizing: &Sizing, user: U) -> U::Output {
     match (spec.expire, spec.dbf_counters) {
         (Expire::Timer, true) => user.run(|| Dbf::<2, true>::new(states, sizing)),
         (Expire::Timer, false) => user.run(|| Dbf::<1, true>::new(states, sizing)),
-        (Expire::None, _) => user.run(|| Dbf::<2, false>::new(states, sizing)),
+        (_, true) => user.run(|| Recycling::new(sizing, || Dbf::<2, false>::new(states, sizing))),
+        (_, false) => user.run(|| Recycling::new(sizing, || Dbf::<1, false>::new(states, sizing))),
     }
 }

@@ -10,7 +10,7 @@ use super::cells::Cells;
 use super::error::StoreError;
 use super::layout::{Layout, Spots};
 use super::stats::{Insertion, StoreStats};
-use super::{CellPlace, Flow, Store};
+use super::{CellPlace, Erase, Flow, Store};
 use crate::spec::Sizing;
 use crate::state::{Lookup, State};
 
@@ -188,5 +188,21 @@ impl<const BITS: u32, const TIMED: bool> Store for Dbf<BITS, TIMED> {
         // Each state is a chance.
         let miss = (1.0 - stats.false_positive_chance).powi(self.states as i32);
         StoreStats { false_positive_chance: 1.0 - miss, ..stats }
+    }
+}
+
+impl<const BITS: u32> Erase for Dbf<BITS, false> {
+    #[inline]
+    fn digest(place: &CellPlace) -> u64 {
+        place.0
+    }
+
+    #[inline]
+    fn occupied(&self) -> u64 {
+        self.cells.occupied()
+    }
+
+    fn erase(&mut self) {
+        self.cells.erase();
     }
 }

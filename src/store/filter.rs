@@ -9,7 +9,7 @@ use super::cells::Cells;
 use super::error::StoreError;
 use super::layout::{CellAt, Layout, Spots};
 use super::stats::{Insertion, StoreStats};
-use super::{Flow, Store};
+use super::{Erase, Flow, Store};
 use crate::spec::{HASHES_LIMIT, Sizing};
 use crate::state::{Lookup, State};
 
@@ -178,6 +178,22 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> Store for CellFilter<R, BI
 
     fn stats(&self) -> StoreStats {
         self.layout.stats(self.cells.occupied(), self.cells.aged(), self.counts)
+    }
+}
+
+impl<R: CellRule, const BITS: u32> Erase for CellFilter<R, BITS, false> {
+    #[inline]
+    fn digest(place: &Spots) -> u64 {
+        place.digest()
+    }
+
+    #[inline]
+    fn occupied(&self) -> u64 {
+        self.cells.occupied()
+    }
+
+    fn erase(&mut self) {
+        self.cells.erase();
     }
 }
 

@@ -53,7 +53,7 @@ impl Spots {
     }
 }
 
-/// Cuts the cells of one shard into parts.
+/// Cuts the cells of one shard (in two phases: of half a shard) into parts.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Layout {
     hashes: u32,
@@ -96,7 +96,8 @@ impl Layout {
     pub(super) fn new(sizing: &Sizing) -> Layout {
         let hashes = sizing.hashes.max(1) as u32;
         let per_line = sizing.cells_per_line.max(1);
-        let cells = usize::try_from(sizing.cells / FlowId::SHARDS as u64).unwrap_or(usize::MAX);
+        let arrays = FlowId::SHARDS as u64 * sizing.phases.max(1);
+        let cells = usize::try_from(sizing.cells / arrays).unwrap_or(usize::MAX);
         let cut = match sizing.layout {
             LayoutKind::Spread => Cut::Spread {
                 cells_per_part: u32::try_from(cells / hashes as usize).unwrap_or(u32::MAX),

@@ -22,13 +22,16 @@
 //! | `sbf`, `kbf`, `bhbf` | what one cell does: a [`CellRule`] each |
 //! | `fcf` | fingerprints and states in a cuckoo table |
 //! | `filter` | the rest of a cell filter, the same for each rule |
+//! | `recycling` | stores that empty themselves when full, at once or by halves |
 //! | `cells`, `lanes` | packed cells with stamps; several of them at once |
 //! | `layout`, `aging` | a flow's positions; epochs |
 //!
 //! # References
 //!
 //! Bonomi et al., *Beyond Bloom Filters* (SIGCOMM 2006); Xiong et al., *kBF* (INFOCOM 2014, and
-//! its journal version); Fan et al., *Cuckoo Filter* (CoNEXT 2014). For `bhbf` see its module.
+//! its journal version); Qiao et al., *Fast Bloom Filters and Their Generalization* (2013); Dozier
+//! et al., *Modeling Average False Positive Rates of Recycling Bloom Filters*; Fan et al., *Cuckoo
+//! Filter* (CoNEXT 2014). For `bhbf` see its module.
 
 mod aging;
 mod bhbf;
@@ -42,6 +45,7 @@ mod filter;
 mod kbf;
 mod lanes;
 mod layout;
+mod recycling;
 mod sbf;
 mod stats;
 
@@ -55,6 +59,7 @@ pub use fcf::{Fcf, FcfPlace};
 pub use filter::{CellFilter, CellRule};
 pub use kbf::{Encodings, Kbf, KbfRule};
 pub use layout::{CellPlace, Spots};
+pub use recycling::{Erase, Recycling};
 pub use sbf::{Sbf, SbfRule};
 pub use stats::{Insertion, StoreStats};
 
@@ -110,6 +115,13 @@ pub trait Store: Sized + Send {
     /// Clears what is stale among the next cells, at most about `budget_cells` of them. Returns
     /// how many it looked at: 0 when all have been seen in this epoch.
     fn sweep(&mut self, now: Epoch, budget_cells: usize) -> usize;
+
+    /// The epoch by which flows come and go here: the caller's, unless the store counts its own. A
+    /// flow last seen before the previous epoch is gone, whatever the reason.
+    #[inline]
+    fn epoch(&self, now: Epoch) -> Epoch {
+        now
+    }
 
     /// Counts so far. Figures of what is in the store are right after a complete sweep.
     fn stats(&self) -> StoreStats;

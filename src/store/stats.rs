@@ -40,6 +40,10 @@ pub struct StoreStats {
     /// Cells that insertions found in use. Beyond what the fill at that time explains, it is
     /// residue.
     pub cells_shared: u64,
+    /// How often the store was full and began anew.
+    pub recycles: u64,
+    /// Flows that moved from a frozen to an active half.
+    pub moved: u64,
     /// Flows that had to leave for others.
     pub evicted: u64,
     /// Insertions that found no room.
@@ -73,6 +77,8 @@ impl AddAssign for StoreStats {
         self.deleted += other.deleted;
         self.cells_aged += other.cells_aged;
         self.cells_shared += other.cells_shared;
+        self.recycles += other.recycles;
+        self.moved += other.moved;
         self.evicted += other.evicted;
         self.full += other.full;
         self.inserts_of_present += other.inserts_of_present;

@@ -18,6 +18,7 @@ const NAMES: [(&str, &[&str], &[&str]); 8] = [
         "/store",
         &["backend", "cells", "hashes", "bits", "bits_per_flow", "layout", "expire", "workers"],
         &[
+            "recycle_at",
             "cell_bits",
             "table_bits",
             "fill_ratio",
@@ -28,7 +29,11 @@ const NAMES: [(&str, &[&str], &[&str]); 8] = [
             "full",
         ],
     ),
-    ("/flows", &["inserted", "deleted", "live", "live_estimated", "cells_aged"], &["cells_shared"]),
+    (
+        "/flows",
+        &["inserted", "deleted", "live", "live_estimated", "cells_aged"],
+        &["recycles", "moved", "cells_shared"],
+    ),
     ("/lookups", &["known", "absent", "dont_know"], &[]),
     ("/alerts", &["total", "by_rule"], &["only_counted", "left_out", "thresholds"]),
     (

@@ -10,6 +10,7 @@ mod eve;
 mod hygiene;
 mod paper;
 mod program;
+mod recycling;
 mod same_bytes;
 mod schema;
 mod selection;

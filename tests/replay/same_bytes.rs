@@ -18,7 +18,12 @@ fn workers_change_nothing(preset: &str, backends: &[&str]) {
     let folder = Folder::new();
     let (trace, _) = folder.generate("x.pcap", "--packets 9k --attacks all --duration 3m");
     for backend in backends {
-        for expire in ["timer --idle-timeout 10s", "none"] {
+        let ways: &[&str] = match *backend {
+            "exact" => &["timer --idle-timeout 10s", "none"],
+            "kbf" => &["timer --idle-timeout 10s", "none", "recycle", "two-phase"],
+            _ => &["timer --idle-timeout 10s", "two-phase --layout blocked:2"],
+        };
+        for expire in ways {
             let options = format!(
                 "--verify --flows 300 --backend {backend} --preset {preset} --expire {expire}"
             );

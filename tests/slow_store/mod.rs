@@ -7,6 +7,7 @@ pub mod dbf;
 pub mod exact;
 pub mod fcf;
 pub mod kbf;
+pub mod recycling;
 pub mod sbf;
 
 use acsm::random::mix;
@@ -24,6 +25,7 @@ pub struct Tally {
     pub inserts_of_present: u64,
     pub writes_to_absent: u64,
     pub saturations: u64,
+    pub recycles: u64,
 }
 
 /// A store; `at` is the epoch that a touch leaves: this one, or the one before.

@@ -77,6 +77,7 @@ fn store(out: &mut impl Write, summary: &Summary, outcome: &Outcome) -> io::Resu
         grouped(lookups.dont_know),
         percent(lookups.dont_know, asked)
     )?;
+    recycled(out, summary)?;
     limits_met(out, store)?;
     let (batch, sweep) = (&outcome.tally.batch_nanos, &outcome.tally.sweep_nanos);
     writeln!(
@@ -87,6 +88,16 @@ fn store(out: &mut impl Write, summary: &Summary, outcome: &Outcome) -> io::Resu
         duration(sweep.quantile(0.5)),
         duration(sweep.quantile(0.99))
     )
+}
+
+/// How often a store that recycles did so.
+fn recycled(out: &mut impl Write, summary: &Summary) -> io::Result<()> {
+    let (Some(at), flows) = (&summary.store.recycle_at, &summary.flows) else { return Ok(()) };
+    write!(out, "  recycled     {} times in all shards, at {at}", grouped(flows.recycles))?;
+    if flows.moved > 0 {
+        write!(out, "; {} flows moved to an active half", grouped(flows.moved))?;
+    }
+    writeln!(out)
 }
 
 /// What the store could not hold as asked: said only if it happened.

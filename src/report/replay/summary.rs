@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::ErrorReport;
 use crate::engine::{Lookups, Outcome, RunPlan};
 use crate::report::trace::TraceReport;
-use crate::spec::{Backend, Expire, Sizing};
+use crate::spec::{Backend, RecycleAt, Sizing};
 
 /// The one document that `acsm replay --json` prints.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -32,6 +32,7 @@ pub struct StoreReport {
     pub layout: &'static str,
     pub expire: &'static str,
     pub workers: usize,
+    pub recycle_at: Option<String>,
     pub cell_bits: u32,
     pub table_bits: u64,
     pub fill_ratio: f64,
@@ -50,6 +51,8 @@ pub struct FlowReport {
     pub deleted: u64,
     pub live: u64,
     pub live_estimated: bool,
+    pub recycles: u64,
+    pub moved: u64,
     pub cells_aged: u64,
     pub cells_shared: u64,
 }
@@ -118,6 +121,8 @@ impl Summary {
                 deleted: stats.deleted,
                 live: stats.live.round() as u64,
                 live_estimated: stats.live_estimated,
+                recycles: stats.recycles,
+                moved: stats.moved,
                 cells_aged: stats.cells_aged,
                 cells_shared: stats.cells_shared,
             },
@@ -146,10 +151,8 @@ fn store_report(outcome: &Outcome, context: &Context<'_>) -> StoreReport {
         bits,
         bits_per_flow: bits as f64 / spec.flows as f64,
         layout: spec.layout.name(),
-        expire: match spec.expire {
-            Expire::Timer => "timer",
-            Expire::None => "none",
-        },
+        expire: spec.expire.name(),
+        recycle_at: sizing.recycle_at.as_ref().map(RecycleAt::to_string),
         workers: context.plan.workers,
         cell_bits: sizing.cell_bits,
         table_bits: sizing.table_bits,
