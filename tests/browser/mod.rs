@@ -77,25 +77,20 @@ impl Browser {
         self.run(url, &["--dump-dom".into()])
     }
 
-    /// What the page asked the network for while it loaded: every URL but the page's own and
-    /// those that an empty page brings about.
+    /// What a page asked the network for while it loaded; what the browser asks for by itself is
+    /// not the page's.
     pub fn requests(&self, url: &str, folder: &Path) -> Vec<String> {
-        let own = self.logged_requests("about:blank", folder);
-        let mut requests = self.logged_requests(url, folder);
-        requests.retain(|request| !own.contains(request) && request != url);
-        requests
-    }
-
-    fn logged_requests(&self, url: &str, folder: &Path) -> Vec<String> {
         let log = folder.join("net-log.json");
         let mut argument = OsString::from("--log-net-log=");
         argument.push(&log);
         self.run(url, &[argument, "--dump-dom".into()]);
         let log: Value = serde_json::from_slice(&fs::read(&log).unwrap()).expect("a whole net log");
-        let events = log["events"].as_array().expect("events");
-        let urls = events.iter().filter_map(|event| event["params"]["url"].as_str());
-        let mut urls: Vec<String> =
-            urls.filter(|url| !url.starts_with("chrome")).map(str::to_owned).collect();
+        let events = log["events"].as_array().expect("events").iter().map(|event| &event["params"]);
+        let of_page = |params: &&Value| {
+            params["initiator"].as_str().is_some_and(|who| who != "not an origin")
+        };
+        let urls = events.filter(of_page).filter_map(|params| params["url"].as_str());
+        let mut urls: Vec<String> = urls.map(str::to_owned).collect();
         urls.sort();
         urls.dedup();
         urls
@@ -137,16 +132,44 @@ pub struct Layout {
 }
 
 impl Browser {
-    /// Lays `page` out in a window of this width and looks for what is wrong. The window is a frame:
+    /// Lays each page out in a window of its width and looks for what is wrong. Windows are frames:
     /// a headless browser's own is never as narrow as a phone.
-    pub fn layout(&self, page: &Path, width: u32) -> Layout {
-        let probe = framed(page, include_str!("probe.html"), width, 900);
+    pub fn layouts(&self, pages: &[(PathBuf, u32)]) -> Vec<Layout> {
+        let frame = |(page, width): &(PathBuf, u32)| {
+            format!("<iframe src=\"{}\" width=\"{width}\" height=\"900\"></iframe>", file_url(page))
+        };
+        let frames: String = pages.iter().map(frame).collect();
+        let folder = tempfile::tempdir().unwrap();
+        let probe = folder.path().join("probe.html");
+        fs::write(&probe, include_str!("probe.html").replace("FRAMES", &frames)).unwrap();
         let dom = self.dom(&file_url(&probe));
         let found =
             dom.split_once("<pre id=\"found\">").and_then(|(_, rest)| rest.split_once("</pre>"));
-        let found: Value =
-            serde_json::from_str(&found.expect("the probe ran").0.replace("&gt;", ">"))
-                .unwrap_or_else(|error| panic!("the probe found nothing: {error}"));
+        let found = found.expect("the probe ran").0.replace("&lt;", "<").replace("&gt;", ">");
+        let found: Vec<Value> = serde_json::from_str(&found.replace("&amp;", "&"))
+            .unwrap_or_else(|error| panic!("the probe found nothing: {error}"));
+        assert_eq!(found.len(), pages.len());
+        found.iter().map(Layout::read).collect()
+    }
+
+    /// A picture of a page as narrow as a phone.
+    pub fn phone_screenshot(&self, page: &Path, screen: Screen, png: &Path) {
+        let html = format!(
+            "<!DOCTYPE html><style>body{{margin:0;background:#888}}iframe{{border:0;display:block}}</style>\
+             <iframe src=\"{}\" width=\"{}\" height=\"{}\"></iframe>",
+            file_url(page),
+            screen.width,
+            screen.height
+        );
+        let folder = tempfile::tempdir().unwrap();
+        let frame = folder.path().join("frame.html");
+        fs::write(&frame, html).unwrap();
+        self.screenshot(&file_url(&frame), screen, png);
+    }
+}
+
+impl Layout {
+    fn read(found: &Value) -> Layout {
         let complaints = found["complaints"].as_array().unwrap().iter();
         Layout {
             complaints: complaints.map(|words| words.as_str().unwrap().to_owned()).collect(),
@@ -156,21 +179,4 @@ impl Browser {
             smallest_text: found["smallest"].as_f64().unwrap_or(0.0),
         }
     }
-
-    /// A picture of a page as narrow as a phone.
-    pub fn phone_screenshot(&self, page: &Path, screen: Screen, png: &Path) {
-        const FRAME: &str = "<!DOCTYPE html><style>body{margin:0;background:#888}iframe{border:0;\
-            display:block}</style><iframe src=\"PAGE\" width=\"WIDTH\" height=\"HEIGHT\"></iframe>";
-        let frame = framed(page, FRAME, screen.width, screen.height);
-        self.screenshot(&file_url(&frame), screen, png);
-    }
-}
-
-/// A page beside `page` that holds it in a frame.
-fn framed(page: &Path, html: &str, width: u32, height: u32) -> PathBuf {
-    let name = page.file_name().unwrap().to_str().unwrap();
-    let html = html.replace("PAGE", name).replace("WIDTH", &width.to_string());
-    let path = page.with_file_name(format!("frame-{width}-{name}"));
-    fs::write(&path, html.replace("HEIGHT", &height.to_string())).unwrap();
-    path
 }

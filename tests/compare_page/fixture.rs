@@ -316,11 +316,12 @@ fn intervals(errors: &ErrorReport) -> Intervals {
 /// An hour in minutes, filling up.
 fn timeline(errors: &ErrorReport, random: &mut Random) -> Vec<Moment> {
     const STEPS: u32 = 60;
+    let spread = random.unit();
     let moment = |step: u32| {
         let filled = 1.0 - (-f64::from(step + 1) / 14.0).exp();
         let lookups = near((EXTANT + ABSENT) as f64 / f64::from(STEPS), random);
         let wrong = near(errors.total_rate * filled.powi(3) * lookups as f64, random);
-        let fill_ratio = 0.5 * filled;
+        let fill_ratio = filled * (0.5 - (spread - 0.5) / 4.0);
         Moment { at_seconds: 60.0 * f64::from(step + 1), lookups, errors: wrong, fill_ratio }
     };
     (0..STEPS).map(moment).collect()

@@ -70,7 +70,9 @@ impl Axis {
 /// Ends at 1, 2 or 5 of a power of ten, at least half a power apart.
 fn log_range(low: f64, high: f64) -> [f64; 2] {
     let (below, above) = (ticks::round_down(low), ticks::round_up(high));
-    if above > below * 3.0 { [below, above] } else { [below / 2.0, above * 2.0] }
+    let (below, above) =
+        if above > below * 3.0 { (below, above) } else { (below / 2.0, above * 2.0) };
+    [below.max(f64::MIN_POSITIVE), above.min(f64::MAX)]
 }
 
 fn linear_range(low: f64, high: f64) -> [f64; 2] {
@@ -131,7 +133,7 @@ mod tests {
         assert_eq!(range(Scale::Log, &[3e-4, 0.07]), [2e-4, 0.1]);
         assert_eq!(range(Scale::Log, &[1e-5, 0.1, 0.0, f64::NAN, -1.0]), [1e-5, 0.1]);
         assert_eq!(range(Scale::Log, &[0.01]), [0.005, 0.02]);
-        assert_eq!(range(Scale::Linear, &[0.1, 0.52]), [0.0, 0.6]);
+        assert_eq!(range(Scale::Linear, &[0.1, 0.48]), [0.0, 0.5]);
         assert_eq!(range(Scale::Linear, &[98.0, 101.0]), [98.0, 101.0]);
         assert_eq!(range(Scale::Time, &[60.0, 3540.0]), [0.0, 3540.0]);
     }

@@ -19,7 +19,9 @@ pub(super) enum Place {
 }
 
 /// Series with more points get a marker only here and there.
-const MARKED_POINTS_MAX: usize = 24;
+const MARKED_POINTS_MAX: usize = 14;
+/// About how many then.
+const MARKS_HERE_AND_THERE: usize = 7;
 /// How far the outermost values are from the frame, so that markers stay within it.
 const INSET: f64 = 11.0;
 const LINE_HEIGHT: f64 = 18.0;
@@ -36,6 +38,8 @@ struct Canvas<'a> {
     bottom: f64,
     x: Span,
     y: Span,
+    /// How far a series stands from the next at the same x.
+    step: f64,
 }
 
 pub(super) fn svg(figure: &Figure, place: Place) -> String {
@@ -99,18 +103,20 @@ impl<'a> Canvas<'a> {
             top += LINE_HEIGHT;
             text(&mut out, "unit", (8.0, top - 4.0), "start", &figure.y_axis.label);
         }
-        let (top, bottom, right) = (top + 8.0, height - 46.0, width - 10.0);
+        let (top, bottom, right) = (top + 6.0, height - 42.0, width - 8.0);
         let values = |of: fn(&Point) -> [f64; 3]| {
             figure.series.iter().flat_map(|series| &series.points).flat_map(of)
         };
         let x_range = range(&figure.x_axis, values(|point| [point.x; 3]));
         let y_range = range(&figure.y_axis, values(y_values));
         let y = Span::new(&figure.y_axis, y_range, bottom - INSET, top + INSET);
-        let ticks = y.ticks(6);
+        let ticks = y.ticks(rows(top, bottom));
         let widest = ticks.iter().map(|tick| tick.label.chars().count()).max().unwrap_or(0);
         let left = 14.0 + (widest as f64 * 6.6).clamp(14.0, 90.0);
-        let x = Span::new(&figure.x_axis, x_range, left + INSET, right - INSET);
-        Canvas { figure, out, left, right, top, bottom, x, y }
+        let (step, aside) = side_by_side(figure, (right - left) * 0.6);
+        let (first, last) = (left + INSET + aside, right - INSET - aside);
+        let x = Span::new(&figure.x_axis, x_range, first, last);
+        Canvas { figure, out, left, right, top, bottom, x, y, step }
     }
 
     /// Grid, frame, marks and labels.
@@ -118,23 +124,27 @@ impl<'a> Canvas<'a> {
         let &mut Canvas { left, right, top, bottom, .. } = self;
         let (grid, faint) = (look::base("grid"), look::base("faint"));
         let mut lines = String::new();
-        let y_ticks: Vec<_> =
-            self.y.ticks(6).into_iter().map(|t| (self.y.place(t.value), t)).collect();
+        let y_ticks: Vec<_> = self
+            .y
+            .ticks(rows(top, bottom))
+            .into_iter()
+            .map(|t| (self.y.place(t.value), t))
+            .collect();
         for (y, tick) in y_ticks {
             put(&mut lines, format_args!("M{left:.1} {y:.1}H{right:.1}"));
             text(&mut self.out, "tick", (left - 7.0, y + 4.2), "end", &tick.label);
         }
-        let wanted = ((right - left) / 62.0).max(2.0) as usize;
+        let wanted = ((right - left) / 52.0).max(2.0) as usize;
         let x_ticks: Vec<_> =
             self.x.ticks(wanted).into_iter().map(|t| (self.x.place(t.value), t)).collect();
         for (x, tick) in x_ticks {
             put(&mut lines, format_args!("M{x:.1} {top:.1}V{bottom:.1}"));
-            let half = tick.label.chars().count() as f64 * 3.4;
+            let half = tick.label.chars().count() as f64 * 3.9;
             let at = x.clamp(half, (right + 8.0 - half).max(half));
             text(&mut self.out, "tick", (at, bottom + 17.0), "middle", &tick.label);
         }
         let middle = (left + right) / 2.0;
-        text(&mut self.out, "unit", (middle, bottom + 37.0), "middle", &self.figure.x_axis.label);
+        text(&mut self.out, "unit", (middle, bottom + 35.0), "middle", &self.figure.x_axis.label);
         put(
             &mut self.out,
             format_args!(
@@ -175,11 +185,9 @@ impl<'a> Canvas<'a> {
         self.out.push_str("</g>");
     }
 
-    /// Series of one x stand beside each other, but never further than its neighbours.
+    /// Series of one x stand around it.
     fn shift(&self, index: usize) -> f64 {
-        let count = self.figure.series.len() as f64;
-        let step = (22.0 / count).min(4.0);
-        if self.figure.side_by_side { (index as f64 - (count - 1.0) / 2.0) * step } else { 0.0 }
+        (index as f64 - (self.figure.series.len() as f64 - 1.0) / 2.0) * self.step
     }
 
     fn can_show(&self, point: &Point) -> bool {
@@ -225,8 +233,10 @@ impl<'a> Canvas<'a> {
     }
 
     fn markers(&mut self, series: &Series, index: usize, shift: f64) {
-        let stride = series.points.len().div_ceil(MARKED_POINTS_MAX);
-        let marks = if stride > 1 { stride * 3 } else { 1 };
+        let marks = match series.points.len() {
+            many if many > MARKED_POINTS_MAX => many.div_ceil(MARKS_HERE_AND_THERE),
+            _ => 1,
+        };
         for (at, point) in series.points.iter().enumerate() {
             // Each series begins elsewhere, so that markers do not hide each other.
             if !self.can_show(point) || at % marks != (index * 5 + 1) % marks {
@@ -275,6 +285,25 @@ impl<'a> Canvas<'a> {
     }
 }
 
+/// How far apart series of the same x stand in a figure of this width, and how far the outermost is
+/// from where it belongs: the space between two values of x is for both.
+fn side_by_side(figure: &Figure, width: f64) -> (f64, f64) {
+    if !figure.side_by_side || figure.series.len() < 2 {
+        return (0.0, 0.0);
+    }
+    let mut xs: Vec<f64> = figure.series.iter().flat_map(|s| &s.points).map(|p| p.x).collect();
+    xs.sort_by(f64::total_cmp);
+    xs.dedup();
+    let (values, count) = (xs.len().max(1) as f64, figure.series.len() as f64);
+    let step = (width / values / count).min(6.0);
+    (step, step * (count - 1.0) / 2.0)
+}
+
+/// How many marks a vertical axis has room for.
+fn rows(top: f64, bottom: f64) -> usize {
+    ((bottom - top) / 20.0).max(2.0) as usize
+}
+
 fn range(axis: &Axis, values: impl Iterator<Item = f64>) -> [f64; 2] {
     let wanted =
         axis.range.filter(|[low, high]| low < high && axis.can_show(*low) && axis.can_show(*high));
@@ -285,7 +314,7 @@ fn range(axis: &Axis, values: impl Iterator<Item = f64>) -> [f64; 2] {
 fn y_values(point: &Point) -> [f64; 3] {
     let [low, high] = point.interval.unwrap_or([point.y; 2]);
     // An interval down to almost nothing must not squeeze all else.
-    [point.y, low.max(point.y / 10.0), high]
+    [point.y, low.max(point.y / 3.0), high]
 }
 
 fn text(out: &mut String, class: &str, (x, y): (f64, f64), anchor: &str, words: &str) {

@@ -19,19 +19,20 @@ pub(super) fn knots(points: &[Point], can_show: impl Fn(&Point) -> bool) -> Vec<
 
 fn mean<'a>(points: impl Iterator<Item = &'a Point>) -> Option<Knot> {
     let (mut count, mut sum, mut least, mut x) = (0_u32, 0.0, f64::INFINITY, 0.0);
-    let mut seen = false;
+    let (mut none_seen, mut has_y) = (true, false);
     for point in points {
         x = point.x;
         count += 1;
+        none_seen &= point.bound != Bound::None;
         if point.bound == Bound::Y {
             least = least.min(point.y);
         } else {
-            seen = true;
+            has_y = true;
             sum += point.y;
         }
     }
-    let y = if seen { sum / f64::from(count) } else { least };
-    (count > 0).then_some(Knot { x, y, none_seen: !seen })
+    let y = if has_y { sum / f64::from(count) } else { least };
+    (count > 0).then_some(Knot { x, y, none_seen })
 }
 
 #[cfg(test)]

@@ -83,7 +83,7 @@ impl Default for Figure {
 }
 
 /// The size of one of several figures beside each other.
-pub const PANEL: (u32, u32) = (400, 290);
+pub const PANEL: (u32, u32) = (340, 262);
 /// The size of a figure that stands alone.
 pub const ALONE: (u32, u32) = (720, 460);
 

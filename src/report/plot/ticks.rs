@@ -33,7 +33,7 @@ fn power_of_ten(exponent: i32) -> f64 {
 
 /// n such that 10^n ≤ value < 10^(n+1), with 0.000999… taken for 0.001.
 fn decade(value: f64) -> i32 {
-    (value.max(f64::MIN_POSITIVE).log10() + 1e-9).floor() as i32
+    (value.clamp(f64::MIN_POSITIVE, f64::MAX).log10() + 1e-9).floor() as i32
 }
 
 /// A round step that gives about five marks between `low` and `high`.
@@ -76,7 +76,7 @@ pub(super) fn log([low, high]: [f64; 2], wanted: usize) -> Vec<Tick> {
     let values = values.filter(|(v, _)| *v >= low * (1.0 - 1e-9) && *v <= high * (1.0 + 1e-9));
     let powers = wide && (first < -3 || last > 4);
     let label = |value: f64, n: i32| match n {
-        0 => "1".to_owned(),
+        0 if powers => "1".to_owned(),
         _ if powers => format!("10{}", superscript(n)),
         _ => power_label(value),
     };
@@ -155,7 +155,10 @@ fn clock(value: f64, step: f64) -> String {
         step if step < 86_400.0 => ("h", 3600.0),
         _ => ("d", 86_400.0),
     };
-    format!("{} {unit}", (value / seconds).round())
+    match (value / seconds).round() {
+        0.0 => "0".to_owned(),
+        count => format!("{count} {unit}"),
+    }
 }
 
 #[cfg(test)]
@@ -188,6 +191,7 @@ mod tests {
         assert_eq!(labels(log([1e-5, 0.1], 6)), decades);
         assert_eq!(labels(log([0.005, 0.2], 6)), ["0.005", "0.01", "0.02", "0.05", "0.1", "0.2"]);
         assert_eq!(labels(log([10.0, 500.0], 6)), ["10", "20", "50", "100", "200", "500"]);
+        assert_eq!(labels(log([1.0, 50.0], 6)), ["1", "2", "5", "10", "20", "50"]);
         assert_eq!(labels(log([2e-5, 1e-4], 6)), ["2·10⁻⁵", "5·10⁻⁵", "10⁻⁴"]);
         assert_eq!(
             labels(log([1e-12, 1.0], 6)),
@@ -198,12 +202,9 @@ mod tests {
 
     #[test]
     fn time_is_counted_in_its_own_steps() {
-        assert_eq!(
-            labels(time([0.0, 3600.0], 4)),
-            ["0 min", "15 min", "30 min", "45 min", "60 min"]
-        );
-        assert_eq!(labels(time([0.0, 50.0], 5)), ["0 s", "10 s", "20 s", "30 s", "40 s", "50 s"]);
+        assert_eq!(labels(time([0.0, 3600.0], 4)), ["0", "15 min", "30 min", "45 min", "60 min"]);
+        assert_eq!(labels(time([0.0, 50.0], 5)), ["0", "10 s", "20 s", "30 s", "40 s", "50 s"]);
         assert_eq!(labels(time([0.0, 0.5], 5)).last().unwrap(), "0.5 s");
-        assert_eq!(labels(time([0.0, 86_400.0], 4)), ["0 h", "6 h", "12 h", "18 h", "24 h"]);
+        assert_eq!(labels(time([0.0, 86_400.0], 4)), ["0", "6 h", "12 h", "18 h", "24 h"]);
     }
 }

@@ -44,7 +44,7 @@ pub fn section(view: &View<'_>) -> String {
     let lead = match placed.len() {
         0 => "<p>Nothing was run.</p>",
         _ => {
-            "<p>Rates with their 95 % intervals; what none was seen of is at most 3/n. <i>report.csv</i> \
+            "<p>Rates with their 95&#160;% intervals; what none was seen of is at most 3/n. <i>report.csv</i> \
              and <i>report.json</i> hold the same numbers with all their digits.</p>"
         }
     };

@@ -30,8 +30,7 @@ pub fn section(view: &View<'_>) -> Section {
 
 fn figure(view: &View<'_>, group: &Group<'_>, at: usize) -> FigureGroup {
     let runs = group.sorted_by(|run| -run.fp_rate);
-    let x_axis =
-        Axis::new("measured rate of false positives, smaller to the right", Scale::Log).falling();
+    let x_axis = Axis::new("measured rate of false positives", Scale::Log).falling();
     let mut series = view.lines(&runs, |placed| point(view, placed));
     let xs = series.iter().flat_map(|series| &series.points).map(|point| point.x);
     let range = x_axis.range_of(xs);
@@ -44,7 +43,6 @@ fn figure(view: &View<'_>, group: &Group<'_>, at: usize) -> FigureGroup {
         x_axis: x_axis.showing(range[0], range[1]),
         y_axis: Axis::new("bits per flow", Scale::Log),
         series,
-        size: (560, 380),
         ..Figure::default()
     };
     FigureGroup { caption: group.caption(), panels: vec![panel], table: numbers(view, &runs) }

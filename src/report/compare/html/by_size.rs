@@ -50,7 +50,7 @@ fn how_to_read(view: &View<'_>) -> &'static str {
              arrow: none was seen, and the rate is at most this (3/n)."
         }
         false => {
-            "Whiskers are 95 % intervals. A hollow marker with an arrow: none was seen, and the rate \
+            "Whiskers are 95&#160;% intervals. A hollow marker with an arrow: none was seen, and the rate \
              is at most this (3/n)."
         }
     }

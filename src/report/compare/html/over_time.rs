@@ -8,6 +8,9 @@ use crate::report::compare::Moment;
 use crate::report::markup::Escaped;
 use crate::report::plot::{Axis, Figure, Point, Scale};
 
+/// A rate of fewer is mostly chance.
+const ERRORS_A_STRETCH: u64 = 10;
+
 pub fn section(view: &View<'_>) -> Section {
     let mut figures: Vec<FigureGroup> = vec![];
     for group in chosen(view) {
@@ -29,9 +32,9 @@ fn lead(view: &View<'_>) -> String {
         false => "",
     };
     format!(
-        "<p>Errors of each step of the trace by themselves, and the part of each store in use at its \
-         end. A line that goes on rising has not settled: a longer trace would show a larger error. \
-         Dotted lines lead to steps in which no error was seen, drawn at 3/n.{seed}</p>"
+        "<p>Errors of one stretch of the trace after the other, each as long as it takes for \
+         {ERRORS_A_STRETCH} errors, and the part of each store in use. A line that goes on rising has \
+         not settled: a longer trace would show a larger error.{seed}</p>"
     )
 }
 
@@ -56,12 +59,13 @@ fn figure(view: &View<'_>, group: &Group<'_>, rate: f64, at: usize) -> Option<Fi
     if runs.is_empty() {
         return None;
     }
-    let panel = |name: &str, title: &str, unit: &str, scale: Scale, point: fn(&Moment) -> Point| {
+    type Points = fn(&[Moment]) -> Vec<Point>;
+    let panel = |name: &str, title: &str, unit: &str, scale: Scale, points: Points| {
         let x_axis = Axis::new("trace time", Scale::Time);
         let mut series = view.lines(&runs, |_| Some(Point::at(0.0, 0.0)));
         for series in &mut series {
             let own = runs.iter().find(|placed| placed.store == series.look);
-            series.points = own.map_or(vec![], |p| p.run.timeline.iter().map(point).collect());
+            series.points = own.map_or(vec![], |placed| points(&placed.run.timeline));
         }
         Figure {
             id: format!("time-{at}-{name}"),
@@ -73,11 +77,8 @@ fn figure(view: &View<'_>, group: &Group<'_>, rate: f64, at: usize) -> Option<Fi
             ..Figure::default()
         }
     };
-    let error =
-        panel("error", "Error", "errors per lookup, each step by itself", Scale::Log, error_point);
-    let mut fill = panel("fill", "Fill", "part of the store in use", Scale::Linear, |moment| {
-        Point::at(moment.at_seconds, moment.fill_ratio)
-    });
+    let error = panel("error", "Error", "errors per lookup", Scale::Log, error_points);
+    let mut fill = panel("fill", "Fill", "part of the store in use", Scale::Linear, fill_points);
     fill.y_axis = fill.y_axis.showing(0.0, 1.0);
     Some(FigureGroup {
         caption: format!("p = {}. {}", rate_label(rate), group.caption()),
@@ -86,13 +87,28 @@ fn figure(view: &View<'_>, group: &Group<'_>, rate: f64, at: usize) -> Option<Fi
     })
 }
 
-fn error_point(moment: &Moment) -> Point {
-    let (at, lookups) = (moment.at_seconds, moment.lookups as f64);
-    match (moment.lookups, moment.errors) {
-        (0, _) => Point::at(at, f64::NAN),
-        (_, 0) => Point::at(at, 3.0 / lookups).at_most(),
-        (_, errors) => Point::at(at, errors as f64 / lookups),
+/// One point for each stretch of steps that holds enough errors for a rate, at its end; what is left
+/// over at the end of the trace is a stretch, too.
+fn error_points(timeline: &[Moment]) -> Vec<Point> {
+    let (mut points, mut lookups, mut errors) = (vec![], 0_u64, 0_u64);
+    for (at, moment) in timeline.iter().enumerate() {
+        lookups = lookups.saturating_add(moment.lookups);
+        errors = errors.saturating_add(moment.errors);
+        let last = at + 1 == timeline.len();
+        if lookups == 0 || (errors < ERRORS_A_STRETCH && !last) {
+            continue;
+        }
+        points.push(match errors {
+            0 => Point::at(moment.at_seconds, 3.0 / lookups as f64).at_most(),
+            _ => Point::at(moment.at_seconds, errors as f64 / lookups as f64),
+        });
+        (lookups, errors) = (0, 0);
     }
+    points
+}
+
+fn fill_points(timeline: &[Moment]) -> Vec<Point> {
+    timeline.iter().map(|moment| Point::at(moment.at_seconds, moment.fill_ratio)).collect()
 }
 
 /// Errors at one rate are compared with those at another.
@@ -121,4 +137,27 @@ fn numbers(view: &View<'_>, runs: &[Placed<'_>]) -> String {
         }
     }
     table(&["store", "until, seconds", "lookups", "errors", "fill"], &rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::plot::Bound;
+
+    #[test]
+    fn stretches_hold_enough_errors() {
+        let step = |at: u32, errors: u64| Moment {
+            at_seconds: f64::from(at),
+            lookups: 100,
+            errors,
+            fill_ratio: 0.5,
+        };
+        let timeline = [step(1, 4), step(2, 6), step(3, 25), step(4, 0), step(5, 0)];
+        let points = error_points(&timeline);
+        let places: Vec<(f64, f64)> = points.iter().map(|point| (point.x, point.y)).collect();
+        assert_eq!(places, [(2.0, 0.05), (3.0, 0.25), (5.0, 0.015)]);
+        assert_eq!(points[2].bound, Bound::Y, "none seen in 200");
+        assert!(error_points(&[]).is_empty());
+        assert!(error_points(&[Moment { lookups: 0, ..step(1, 0) }]).is_empty());
+    }
 }

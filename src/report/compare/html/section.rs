@@ -95,7 +95,7 @@ pub fn share_y_range(panels: &mut [Figure]) {
     // Intervals that reach almost to nothing are cut, not shown at the cost of all else.
     let values = points.flat_map(|point| {
         let [low, high] = point.interval.unwrap_or([point.y; 2]);
-        [point.y, high, low.max(point.y / 10.0)]
+        [point.y, high, low.max(point.y / 3.0)]
     });
     let range = axis.range_of(values);
     for panel in panels {

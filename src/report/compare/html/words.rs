@@ -155,7 +155,10 @@ const DEFINITIONS: [(&str, &str); 12] = [
         "equal cells, equal memory",
         "What the stores of one p have in common: the papers’ way, and the user’s question.",
     ),
-    ("interval", "95 %, by resampling flows. None seen in n lookups is stated as at most 3/n."),
+    (
+        "interval",
+        "95&#160;%, by resampling flows. None seen in n lookups is stated as at most 3/n.",
+    ),
     ("bits per flow", "All that is allocated for the store, divided by the flows it is sized for."),
     (
         "the papers’ words",
