@@ -1,5 +1,7 @@
 //! Drives a headless Chromium: what a page becomes, what it asks the network for, how it looks.
 
+#![allow(dead_code)] // each test takes what it needs
+
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -77,7 +77,7 @@ fn pictures_are_taken() {
 }
 
 /// A figure as `acsm plan --plot` writes it.
-fn standing_alone() -> Figure {
+pub fn standing_alone() -> Figure {
     let falls = |rate: f64| {
         let at = |step: u32| {
             Point::at(12.0 + 6.0 * f64::from(step), (-rate * f64::from(step)).exp() / 10.0)

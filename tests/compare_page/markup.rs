@@ -2,6 +2,7 @@
 
 use roxmltree::Node;
 
+use crate::in_browser::standing_alone;
 use crate::{fixture, page, parsed, reports};
 
 fn elements<'a>(document: &'a roxmltree::Document<'a>, name: &str) -> Vec<Node<'a, 'a>> {
@@ -110,4 +111,31 @@ fn figures_are_as_many_as_the_runs_call_for() {
     assert_eq!(figures(fixture::repeated_report()), 2 * 4 + 2 * 4, "two ways of being equal");
     assert_eq!(figures(fixture::single_report()), 3 + 1, "neither kbf nor sbf");
     assert_eq!(figures(fixture::empty_report()), 4, "nothing over time");
+}
+
+#[test]
+fn a_figure_stands_alone() {
+    let mut figure = standing_alone();
+    figure.title = "1 < 2 & \"more\"".to_owned();
+    figure.series[0].name = "<script>".to_owned();
+    let svg = figure.document();
+    let document = parsed(&svg);
+    let root = document.root_element();
+    assert_eq!(root.tag_name().namespace(), Some("http://www.w3.org/2000/svg"));
+    assert_eq!(svg.matches("http").count(), 1, "nothing but the name space");
+    let texts: Vec<&str> =
+        elements(&document, "text").iter().filter_map(|text| text.text()).collect();
+    assert_eq!(texts[0], figure.title);
+    for series in &figure.series {
+        assert!(texts.contains(&series.name.as_str()), "{} is in the legend", series.name);
+    }
+    let marks = document.descendants().filter(|node| node.attribute("class") == Some("mark"));
+    assert_eq!(
+        marks.count(),
+        figure.series.iter().map(|series| series.points.len()).sum::<usize>()
+    );
+    assert!(
+        figure.inline().starts_with("<svg class=\"plot\" viewBox="),
+        "the page has the name space"
+    );
 }
