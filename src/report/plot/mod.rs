@@ -1,7 +1,7 @@
 //! Figures as SVG: lines with markers over linear, logarithmic and time axes.
 //!
 //! A [`Figure`] says what is to be seen; [`Figure::inline`] gives an `<svg>` element for a page that
-//! holds [`css`] and shows the [`legend`] itself, [`Figure::document`] a file that stands alone.
+//! holds [`css`] and shows the [`legend()`] itself, [`Figure::document`] a file that stands alone.
 //!
 //! ```
 //! use acsm::report::plot::{Axis, Figure, Point, Scale, Series};

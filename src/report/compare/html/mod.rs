@@ -2,13 +2,13 @@
 //!
 //! | where | what |
 //! |---|---|
-//! | [`kind`], [`view`] | kinds of error; runs that are drawn together |
-//! | [`by_size`] | error by kind against p, and against memory |
-//! | [`papers`] | the kBF papers' last two figures |
-//! | [`over_time`] | error and fill over trace time |
-//! | [`bound`] | bits per flow against what information theory asks for |
-//! | [`section`], [`number`] | how a figure stands in the page; how numbers are written |
-//! | [`all_runs`], [`words`] | the table; question, answer, parameters, definitions |
+//! | `kind`, `view` | kinds of error; runs that are drawn together |
+//! | `by_size` | error by kind against p, and against memory |
+//! | `papers` | the kBF papers' last two figures |
+//! | `over_time` | error and fill over trace time |
+//! | `bound` | bits per flow against what information theory asks for |
+//! | `section`, `number` | how a figure stands in the page; how numbers are written |
+//! | `all_runs`, `words` | the table; question, answer, parameters, definitions |
 //!
 //! Every number is one of the report: it is in a `<data>` element, with all its digits as the
 //! `value` and its place in `report.json` (a JSON pointer) as `data-at`. What is computed from
