@@ -71,3 +71,9 @@ need_to_build() {
     need libpcap-dev links_with -lpcap
     install_missing
 }
+
+# For tests that open pages.
+need_browser() {
+    need chromium command -v chromium
+    install_missing
+}

@@ -284,7 +284,7 @@ fn filter_conforms(spec: StoreSpec) {
 #[test]
 fn blocked_layouts_follow_their_rules() {
     for layout in [1, 2, 3].map(LayoutKind::Blocked) {
-        for backend in [Backend::Kbf, Backend::Sbf, Backend::Dbf] {
+        for backend in [Backend::Kbf, Backend::Sbf, Backend::Bhbf, Backend::Dbf] {
             // The smaller sizes: in larger ones flows hardly meet.
             let sizes = sizes(&StoreSpec { layout, ..StoreSpec::new(backend, 6) });
             sizes.iter().take(2).for_each(conforms);

@@ -6,6 +6,7 @@
 //! | [`replay`] | the summary of `acsm replay`, as a page and as JSON |
 //! | [`compare`] | the report of `acsm compare` |
 //! | [`alert`] | alerts while a run goes on: EVE lines, text, and the steps of a watched flow |
+//! | [`plot`], [`markup`] | figures as SVG; safe text for HTML |
 //! | [`trace`] | what every report says about its trace |
 //! | [`mod@text`] | numbers, sizes, bars and headings |
 //!
@@ -15,6 +16,8 @@
 pub mod alert;
 pub mod compare;
 pub mod inspect;
+pub mod markup;
+pub mod plot;
 pub mod replay;
 pub mod text;
 pub mod trace;

@@ -3,6 +3,8 @@
 //! [`CompareReport`] is the contract: `report.json` is it, and every other output (`report.csv`,
 //! `report.html`, the table on a terminal) shows numbers of it and none of its own.
 
+pub mod html;
+
 use serde::Serialize;
 
 use super::replay::ErrorReport;
