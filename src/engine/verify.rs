@@ -4,17 +4,47 @@
 //! can lead to others; that is what a user gets. The shadow ages by the store's rule, so aging is
 //! never counted as an error.
 
-use std::collections::HashMap;
-
 use super::worker::{Event, is_half_open, write};
-use crate::flow::FlowKey;
 use crate::machine::{Machine, RuleSet};
-use crate::spec::{Backend, StoreSpec};
 use crate::state::{Lookup, State};
-use crate::store::{Exact, Flow, Store, StoreError};
+use crate::store::{Flow, History, Store, StoreError};
 
 /// Flows that a shadow has room for before it first grows.
-const FIRST_FLOWS: u64 = 1 << 16;
+const FIRST_FLOWS: usize = 1 << 12;
+
+/// How an answer can be wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ErrorKind {
+    /// The flow does not exist, and a state was told.
+    FalsePositive,
+    /// The flow does not exist, and the store could not tell.
+    DontKnowAbsent,
+    /// The flow exists, and was not found.
+    FalseNegative,
+    /// The flow exists, and its state could not be told.
+    DontKnow,
+    /// The flow exists, and a wrong state was told.
+    FalseReturn,
+}
+
+impl ErrorKind {
+    /// How many kinds there are.
+    pub const COUNT: usize = 5;
+
+    /// What is wrong with `answer`, if anything is. An exact table always knows.
+    #[inline]
+    pub fn of(answer: Lookup, truth: Lookup) -> Option<ErrorKind> {
+        match (truth, answer) {
+            (Lookup::Known(state), Lookup::Known(told)) if told == state => None,
+            (Lookup::Known(_), Lookup::Known(_)) => Some(ErrorKind::FalseReturn),
+            (Lookup::Known(_), Lookup::Absent) => Some(ErrorKind::FalseNegative),
+            (Lookup::Known(_), Lookup::DontKnow) => Some(ErrorKind::DontKnow),
+            (_, Lookup::Absent) => None,
+            (_, Lookup::Known(_)) => Some(ErrorKind::FalsePositive),
+            (_, Lookup::DontKnow) => Some(ErrorKind::DontKnowAbsent),
+        }
+    }
+}
 
 /// How often the store was wrong, before the step, at every lookup.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -42,28 +72,26 @@ pub struct Errors {
 impl Errors {
     /// Counts one answer against the truth; says whether it was wrong.
     fn count(&mut self, answer: Lookup, truth: Lookup) -> bool {
-        let counter = match truth {
-            Lookup::Known(state) => {
-                self.lookups_extant += 1;
-                match answer {
-                    Lookup::Known(told) if told == state => return false,
-                    Lookup::Known(_) => &mut self.false_return,
-                    Lookup::Absent => &mut self.false_negative,
-                    Lookup::DontKnow => &mut self.dont_know,
-                }
-            }
-            // An exact table always knows.
-            Lookup::Absent | Lookup::DontKnow => {
-                self.lookups_absent += 1;
-                match answer {
-                    Lookup::Absent => return false,
-                    Lookup::Known(_) => &mut self.false_positive,
-                    Lookup::DontKnow => &mut self.dont_know_absent,
-                }
-            }
-        };
-        *counter += 1;
-        true
+        match truth {
+            Lookup::Known(_) => self.lookups_extant += 1,
+            Lookup::Absent | Lookup::DontKnow => self.lookups_absent += 1,
+        }
+        let error = ErrorKind::of(answer, truth);
+        if let Some(kind) = error {
+            *self.of_kind(kind) += 1;
+        }
+        error.is_some()
+    }
+
+    /// The counter of one kind of error.
+    pub(super) fn of_kind(&mut self, kind: ErrorKind) -> &mut u64 {
+        match kind {
+            ErrorKind::FalsePositive => &mut self.false_positive,
+            ErrorKind::DontKnowAbsent => &mut self.dont_know_absent,
+            ErrorKind::FalseNegative => &mut self.false_negative,
+            ErrorKind::DontKnow => &mut self.dont_know,
+            ErrorKind::FalseReturn => &mut self.false_return,
+        }
     }
 
     /// Adds another worker's counts: its flows are different ones.
@@ -96,10 +124,10 @@ impl Errors {
 
 /// The exact shadow of one worker's shards.
 pub struct Verifier {
-    shadow: Exact,
+    shadow: History,
     half_open: [bool; State::LIMIT],
-    /// Every flow that ever was, and whether the store was ever wrong about it.
-    flows: HashMap<FlowKey, bool>,
+    /// Whether the store was ever wrong about a flow, by the shadow's number of it.
+    wrong: Vec<bool>,
     errors: Errors,
     scope: Scope,
 }
@@ -116,11 +144,9 @@ pub enum Scope {
 impl Verifier {
     /// A shadow for flows of `machine` that ages if `timed`.
     pub fn new(machine: &Machine, timed: bool, scope: Scope) -> Result<Verifier, StoreError> {
-        let mut spec = StoreSpec::new(Backend::Exact, machine.states().len());
-        spec.flows = FIRST_FLOWS;
-        let shadow = Exact::growing(&spec.sizing()?, timed)?;
+        let shadow = History::new(timed, FIRST_FLOWS)?;
         let half_open = machine.half_open();
-        Ok(Verifier { shadow, half_open, flows: HashMap::new(), errors: Errors::default(), scope })
+        Ok(Verifier { shadow, half_open, wrong: Vec::new(), errors: Errors::default(), scope })
     }
 
     /// Whether the shadow takes this packet.
@@ -140,7 +166,12 @@ impl Verifier {
         let place = self.shadow.locate(flow);
         let truth = self.shadow.lookup(&place, event.tick.epoch);
         let wrong = self.errors.count(answer, truth);
-        *self.flows.entry(flow.key).or_default() |= wrong;
+        if wrong {
+            self.wrong.resize(self.shadow.flows(), false);
+            if let Some(flow) = self.wrong.get_mut(self.shadow.flow() as usize) {
+                *flow = true;
+            }
+        }
         let outcome = event.step(machine, truth);
         let stamp = |state| event.tick.stamp(is_half_open(&self.half_open, state));
         write(&mut self.shadow, &place, truth, outcome.next, &stamp, event.tick.epoch);
@@ -149,8 +180,8 @@ impl Verifier {
 
     /// What was counted; `None` if the shadow did not take everything.
     pub fn finish(mut self) -> Option<Errors> {
-        self.errors.flows_total = self.flows.len() as u64;
-        self.errors.flows_wrong = self.flows.values().filter(|wrong| **wrong).count() as u64;
+        self.errors.flows_total = self.shadow.flows() as u64;
+        self.errors.flows_wrong = self.wrong.iter().filter(|wrong| **wrong).count() as u64;
         (self.scope == Scope::Everything).then_some(self.errors)
     }
 }
