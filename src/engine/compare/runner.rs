@@ -185,13 +185,8 @@ impl<S: Store> Run<'_, S> {
     #[cold]
     fn compare_alerts(&mut self, batch: &Batch, at: usize, alerts: RuleSet) {
         let (event, part) = (&batch.events[at], &batch.seeds[self.seed]);
-        let shown = admitted(
-            &mut self.filter,
-            alerts,
-            &batch.packets[at],
-            part.ids[at],
-            part.muted[at],
-        );
+        let shown =
+            admitted(&mut self.filter, alerts, &batch.packets[at], part.ids[at], part.muted[at]);
         let exact = part.admitted[at];
         let differing = [(shown.without(exact), 1), (exact.without(shown), -1)];
         for (rules, sign) in differing {
