@@ -1,6 +1,6 @@
 //! From the lists of options to the runs that they ask for.
 
-use anyhow::bail;
+use anyhow::{Context as _, bail};
 
 use super::args::{CompareArgs, Equal};
 use super::stores::StoreChoice;
@@ -47,14 +47,16 @@ fn no_doubles(
 }
 
 /// All combinations of what `args` list, for stores of so many flows.
-pub fn runs(args: &CompareArgs, states: usize, flows: u64) -> Result<Runs, SpecError> {
+pub fn runs(args: &CompareArgs, states: usize, flows: u64) -> anyhow::Result<Runs> {
     let mut runs = Runs::default();
     for &equal in &args.equal {
         for &feedback in &args.feedback {
             for &fp_rate in &args.fp_rates {
                 let sized = |store| sized(args, store, (states, flows), (equal, fp_rate));
                 for store in &args.backends {
-                    let (spec, sizing) = sized(store)?;
+                    let name =
+                        || format!("{} at p = {fp_rate}, equal {}", store.name(), equal.name());
+                    let (spec, sizing) = sized(store).with_context(name)?;
                     for (place, seed) in args.seeds().into_iter().enumerate() {
                         let plan =
                             RunPlan { store: spec.clone(), seed: place, feedback: feedback.into() };

@@ -131,7 +131,7 @@ fn how_errors_fall(cells: &[Cell<'_>]) -> Option<String> {
     let parts: Vec<String> = names.iter().filter_map(|name| fall_of(cells, name)).collect();
     let tells_of = |name: &str| parts.iter().any(|part| part.starts_with(name));
     let papers = match tells_of("kbf") && tells_of("sbf") {
-        true => " The kBF papers report that kBF's errors fall steeply and sBF's hardly move.",
+        true => " The kBF papers report that kBF's fall steeply and sBF's hardly move.",
         false => "",
     };
     (!parts.is_empty()).then(|| format!("As p falls, {}.{papers}", parts.join("; ")))
@@ -158,7 +158,8 @@ fn fall_of(cells: &[Cell<'_>], name: &str) -> Option<String> {
         Some(least) if least.fp_rate < last => ", then none",
         _ => "",
     };
-    Some(format!("{name}'s {word} (from {many} flows at {first} to {few} at {last}{then})"))
+    let fall = format!("from {many} wrong flows at {first} to {few} at {last}{then}");
+    Some(format!("{name}'s errors {word} ({fall})"))
 }
 
 fn what_becomes_of_alerts(report: &CompareReport, at_p: &[&Cell<'_>]) -> Option<String> {
