@@ -1,14 +1,16 @@
 //! The threads that the runs are spread over. Each gets every batch, and drives its own runs.
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 use std::thread::{Scope, ScopedJoinHandle};
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
 use super::batch::Batch;
-use super::runner::{Found, Runner};
+use super::plan::{ComparePlan, RunPlan};
+use super::runner::{Found, Runner, runner};
 use crate::engine::crew::WorkerLost;
-use crate::store::Epoch;
+use crate::store::{Epoch, StoreError};
 
 /// Batches on their way at once.
 const IN_FLIGHT: usize = 4;
@@ -18,8 +20,11 @@ enum Order {
     Finish(Epoch),
 }
 
-/// A run with its place in the plan.
-pub type Placed<T> = (usize, T);
+/// A run, or what it found, with its place in the plan.
+type Placed<T> = (usize, T);
+
+/// The runs of one thread.
+type Part<'a> = Vec<Placed<Box<dyn Runner + 'a>>>;
 
 /// Threads that take batches and give their buffers back.
 pub struct Crew<'scope> {
@@ -35,10 +40,30 @@ struct Hand<'scope> {
     thread: ScopedJoinHandle<'scope, Vec<Placed<Found>>>,
 }
 
+/// Makes the runs and spreads them over threads, the costliest first, each to where the least is
+/// to be done. A packet costs a run about as many memory accesses as a flow has cells.
+pub fn parts(plan: &ComparePlan) -> Result<Vec<Part<'_>>, StoreError> {
+    let cost = |(n, run): (usize, &RunPlan)| Ok((2 + run.store.sizing()?.hashes, n));
+    let costs = plan.runs.iter().enumerate().map(cost);
+    let mut order = costs.collect::<Result<Vec<_>, StoreError>>()?;
+    order.sort_unstable_by_key(|&(cost, n)| (Reverse(cost), n));
+    let threads = plan.threads.max(1).min(plan.runs.len());
+    let mut parts: Vec<Part<'_>> = (0..threads).map(|_| Vec::new()).collect();
+    let mut loads = vec![0; threads];
+    for (cost, n) in order {
+        let least = loads.iter_mut().zip(&mut parts).min_by_key(|(load, _)| **load);
+        if let (Some((load, part)), Some(run)) = (least, plan.runs.get(n)) {
+            *load += cost;
+            part.push((n, runner(plan, run)?));
+        }
+    }
+    Ok(parts)
+}
+
 impl<'scope> Crew<'scope> {
     /// Starts a thread for each of `parts`.
     pub fn new<'plan: 'scope>(
-        parts: Vec<Vec<Placed<Box<dyn Runner + 'plan>>>>,
+        parts: Vec<Part<'plan>>,
         seeds: usize,
         scope: &'scope Scope<'scope, '_>,
     ) -> Crew<'scope> {
@@ -108,7 +133,7 @@ impl<'scope> Crew<'scope> {
 
 /// A thread's life. It ends with its orders: also when the sending side gave up.
 fn serve(
-    mut runs: Vec<Placed<Box<dyn Runner + '_>>>,
+    mut runs: Part<'_>,
     orders: &Receiver<Order>,
     done: &Sender<Arc<Batch>>,
 ) -> Vec<Placed<Found>> {

@@ -1,7 +1,7 @@
 //! The reading end: each packet is parsed once, and the truth about it found once, for all runs.
 
-use super::ComparePlan;
 use super::batch::{Batch, Event};
+use super::plan::ComparePlan;
 use super::runner::admitted;
 use super::timeline::Steps;
 use crate::capture::parse::Parser;

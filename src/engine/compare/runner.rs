@@ -4,8 +4,9 @@ use std::collections::HashMap;
 
 use super::batch::{Batch, Event};
 use super::erring::ErringFlows;
+use super::plan::{ComparePlan, Feedback, RunPlan};
 use super::timeline::Timeline;
-use super::{ComparePlan, Feedback, RunPlan};
+
 use crate::engine::alert::Alert;
 use crate::engine::gather::AlertDifference;
 use crate::engine::hygiene::AlertFilter;
@@ -72,7 +73,7 @@ impl<'a> StoreUser for Maker<'a> {
             places: Vec::with_capacity(GROUP),
             erring: ErringFlows::default(),
             surplus: HashMap::new(),
-            timeline: Timeline::new(),
+            timeline: Timeline::default(),
             nanos: 0,
         }))
     }

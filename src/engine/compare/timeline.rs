@@ -84,12 +84,14 @@ pub struct Timeline {
     pub steps: Vec<StepCounts>,
 }
 
-impl Timeline {
-    /// Nothing happened yet.
-    pub fn new() -> Timeline {
+/// Nothing happened yet.
+impl Default for Timeline {
+    fn default() -> Timeline {
         Timeline { step_nanos: FIRST_NANOS, steps: Vec::with_capacity(STEPS_MAX as usize) }
     }
+}
 
+impl Timeline {
     /// The counts of a step that is not before the last one asked for.
     pub fn at(&mut self, step: Step) -> &mut StepCounts {
         while self.step_nanos < step.nanos {
@@ -120,7 +122,7 @@ mod tests {
     #[test]
     fn however_long_the_trace_nothing_is_lost() {
         for (gap_nanos, packets) in [(1, 1000), (700_000, 5000), (3_600_000_000_000, 500)] {
-            let (mut steps, mut timeline) = (Steps::new(), Timeline::new());
+            let (mut steps, mut timeline) = (Steps::new(), Timeline::default());
             for n in 0..packets {
                 let step = steps.at(Timestamp::from_nanos(5 + n * gap_nanos));
                 let counts = timeline.at(step);
@@ -139,7 +141,7 @@ mod tests {
 
     #[test]
     fn time_that_runs_backwards_or_jumps_stays_within_the_steps() {
-        let (mut steps, mut timeline) = (Steps::new(), Timeline::new());
+        let (mut steps, mut timeline) = (Steps::new(), Timeline::default());
         for nanos in [1_000_000_000, 1_002_500_000, 5, u64::MAX, 7] {
             timeline.at(steps.at(Timestamp::from_nanos(nanos))).lookups += 1;
         }

@@ -78,7 +78,7 @@ fn row(out: &mut impl Write, p: &str, run: &Run) -> io::Result<()> {
         out,
         "  {p:<8} {:<13} {:>2} {:>7.1} {:>13} {:>9} {:>7} {:>8}  {:<7} {}",
         run.store(),
-        run.hashes,
+        if run.hashes == 0 { "-".to_owned() } else { run.hashes.to_string() },
         run.bits_per_flow,
         rate(strangers, errors.lookups_absent),
         rate(flows, errors.lookups_extant),
