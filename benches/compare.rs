@@ -1,6 +1,8 @@
 //! What `acsm compare` of two stores at four rates costs, beside one `acsm replay` of the same
 //! file: the promise is 12 times at most. `scripts/bench compare [PACKETS]`.
 
+#[path = "harness/compare_plan.rs"]
+mod compare_plan;
 mod harness;
 #[path = "harness/plan.rs"]
 mod plan;
@@ -9,11 +11,12 @@ use std::sync::atomic::AtomicBool;
 use std::thread::available_parallelism;
 
 use acsm::capture::parse::Parser;
-use acsm::engine::compare::{ComparePlan, Feedback, RunPlan, compare};
+use acsm::engine::compare::{ComparePlan, compare};
 use acsm::engine::run;
-use acsm::spec::{Backend, Budget, Expire, StoreSpec};
+use acsm::spec::Backend;
 use acsm::trace::{Profile, TraceSpec};
 
+use compare_plan::compare_plan;
 use harness::count_with_libpcap;
 use harness::table::{self, Row};
 use harness::trace_file::TraceFile;
@@ -39,7 +42,8 @@ fn main() {
 
 fn measure(title: &str, trace: &TraceFile) {
     let replayed = replay_plan(Backend::Kbf, cores());
-    let (eight, none) = (compare_plan(&BACKENDS), compare_plan(&[]));
+    let plan = |backends: &[Backend]| compare_plan(replayed.clone(), backends, &FP_RATES);
+    let (eight, none) = (plan(&BACKENDS), plan(&[]));
     let mut contestants = [
         Contestant::new("replay, kbf", || {
             let (mut source, never) = (trace.open(), AtomicBool::new(false));
@@ -73,33 +77,6 @@ fn compare_all(plan: &ComparePlan, trace: &TraceFile) -> u64 {
     let (mut source, never) = (trace.open(), AtomicBool::new(false));
     let outcome = compare(plan, &mut source, &Parser::default(), &never, |_| {});
     outcome.expect("memory for the stores").frames.packets
-}
-
-/// `acsm compare --backends … --fp-rates …`, everything else as `acsm replay` has it.
-fn compare_plan(backends: &[Backend]) -> ComparePlan {
-    let plan = replay_plan(Backend::Kbf, cores());
-    let states = plan.rules.machine.states().len();
-    let run = |backend, p| RunPlan {
-        store: StoreSpec { budget: Budget::FpRate(p), ..StoreSpec::new(backend, states) },
-        seed: 0,
-        feedback: Feedback::Closed,
-    };
-    let runs = backends.iter().flat_map(|&backend| FP_RATES.map(|p| run(backend, p))).collect();
-    ComparePlan {
-        runs,
-        seeds: vec![plan.seed],
-        rules: plan.rules,
-        shown: plan.shown,
-        suppressions: plan.suppressions,
-        keyer: plan.keyer,
-        phase: plan.phase,
-        timed: plan.store.expire == Expire::Timer,
-        startup_nanos: plan.startup_nanos,
-        touch_absent: plan.touch_absent,
-        threads: cores(),
-        flows_expected: 1 << 16,
-        stopwatch: plan.stopwatch,
-    }
 }
 
 fn cores() -> usize {

@@ -6,6 +6,9 @@ use crate::flow::{FlowId, Packet};
 use crate::machine::{Next, RuleSet};
 use crate::state::Lookup;
 
+/// Packets in a batch at the most: fewer if its step of the timeline ends before.
+pub const BATCH_PACKETS: usize = 2048;
+
 /// What a run has to know of a packet at first hand.
 #[derive(Debug, Clone, Copy)]
 pub struct Event {
@@ -22,7 +25,7 @@ pub struct Event {
 }
 
 /// What depends on the seed: digests, and all that follows from them.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct SeedPart {
     /// The flow of each packet.
     pub ids: Vec<FlowId>,
@@ -47,13 +50,23 @@ pub struct Batch {
     pub ends_step: bool,
 }
 
+impl SeedPart {
+    fn new() -> SeedPart {
+        SeedPart {
+            ids: Vec::with_capacity(BATCH_PACKETS),
+            muted: Vec::with_capacity(BATCH_PACKETS),
+            admitted: Vec::with_capacity(BATCH_PACKETS),
+        }
+    }
+}
+
 impl Batch {
     /// An empty batch for so many seeds.
     pub fn new(seeds: usize) -> Batch {
         Batch {
-            events: Vec::new(),
-            packets: Vec::new(),
-            seeds: (0..seeds).map(|_| SeedPart::default()).collect(),
+            events: Vec::with_capacity(BATCH_PACKETS),
+            packets: Vec::with_capacity(BATCH_PACKETS),
+            seeds: (0..seeds).map(|_| SeedPart::new()).collect(),
             step: Step::FIRST,
             ends_step: false,
         }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
+use super::batch::BATCH_PACKETS;
 use super::crew::{Crew, parts};
 use super::front::{Front, Group, Load};
 use super::interval::{Population, RateIntervals};
@@ -16,9 +17,6 @@ use crate::engine::crew::WorkerLost;
 use crate::engine::gather::AlertDifference;
 use crate::engine::verify::Errors;
 use crate::store::{History, StoreError, StoreStats};
-
-/// Packets in a batch, unless its step of the timeline ends before.
-const BATCH_PACKETS: usize = 2048;
 
 /// What came of a comparison.
 #[derive(Debug)]

@@ -10,8 +10,6 @@
 //! the number of erring flows is taken for Poisson, with its exact interval (Garwood 1936), and
 //! none seen is "at most 3/n".
 
-use std::collections::BTreeMap;
-
 use super::erring::{ErringFlows, FlowErrors};
 use crate::engine::verify::ErrorKind;
 use crate::model::special::poisson;
@@ -42,13 +40,13 @@ const TOTAL: usize = ErrorKind::COUNT;
 const FLOWS: usize = ErrorKind::COUNT + 1;
 const RATES: usize = ErrorKind::COUNT + 2;
 
-/// Flows with the same counts.
+/// What flows can have in common: how often they were looked up, and with which errors.
 type Kind = (FlowLookups, FlowErrors);
 
 /// All flows of a trace by how often they were looked up: the same for every run.
 #[derive(Debug)]
 pub struct Population {
-    flows: BTreeMap<FlowLookups, u64>,
+    flows: Vec<(FlowLookups, u64)>,
 }
 
 /// Sums over flows: what rates are made of.
@@ -63,30 +61,25 @@ struct Sums {
 impl Population {
     /// The flows of `history`.
     pub fn new(history: &History) -> Population {
-        let mut flows = BTreeMap::new();
-        for lookups in history.lookups() {
-            *flows.entry(lookups).or_default() += 1;
-        }
-        Population { flows }
+        Population { flows: counted(history.lookups().collect()) }
     }
 
     /// The intervals of a run that was wrong about these flows.
     pub fn intervals(&self, erring: &ErringFlows, history: &History) -> RateIntervals {
-        let mut kinds: BTreeMap<Kind, u64> = BTreeMap::new();
-        let mut right = self.flows.clone();
+        let kind = |(flow, errors)| (history.lookups_of(flow), errors);
+        let mut kinds: Vec<(Kind, u64)> = counted(erring.iter().map(kind).collect());
         let mut erring_flows = [0; RATES];
-        for (flow, errors) in erring.iter() {
-            let lookups = history.lookups_of(flow);
-            *kinds.entry((lookups, errors)).or_default() += 1;
-            if let Some(count) = right.get_mut(&lookups) {
-                *count = count.saturating_sub(1);
+        let mut right = self.flows.clone();
+        for ((lookups, errors), flows) in &kinds {
+            for (rate, count) in counts_of(errors).into_iter().enumerate() {
+                erring_flows[rate] += if count > 0.0 { *flows } else { 0 };
             }
-            for (rate, count) in counts_of(&errors).into_iter().enumerate() {
-                erring_flows[rate] += u64::from(count > 0.0);
+            if let Ok(place) = right.binary_search_by_key(lookups, |(lookups, _)| *lookups) {
+                right[place].1 = right[place].1.saturating_sub(*flows);
             }
         }
-        let right = right.into_iter().map(|(lookups, flows)| ((lookups, [0; _]), flows));
-        kinds.extend(right.filter(|(_, flows)| *flows > 0));
+        let right = right.into_iter().filter(|(_, flows)| *flows > 0);
+        kinds.extend(right.map(|(lookups, flows)| ((lookups, [0; _]), flows)));
         let rates = intervals(&kinds, &erring_flows);
         RateIntervals {
             of_kind: std::array::from_fn(|kind| rates[kind]),
@@ -96,7 +89,20 @@ impl Population {
     }
 }
 
-fn intervals(kinds: &BTreeMap<Kind, u64>, erring_flows: &[u64; RATES]) -> [[f64; 2]; RATES] {
+/// Each value once, in order, with how often it was there.
+fn counted<T: Ord + Copy>(mut values: Vec<T>) -> Vec<(T, u64)> {
+    values.sort_unstable();
+    let mut counts: Vec<(T, u64)> = Vec::new();
+    for value in values {
+        match counts.last_mut() {
+            Some((last, count)) if *last == value => *count += 1,
+            _ => counts.push((value, 1)),
+        }
+    }
+    counts
+}
+
+fn intervals(kinds: &[(Kind, u64)], erring_flows: &[u64; RATES]) -> [[f64; 2]; RATES] {
     let mut seen = Sums::default();
     for (kind, flows) in kinds {
         seen.add(kind, *flows as f64);
@@ -117,7 +123,7 @@ fn intervals(kinds: &BTreeMap<Kind, u64>, erring_flows: &[u64; RATES]) -> [[f64;
 }
 
 /// Each flow as often as chance has it, again and again.
-fn replicates(kinds: &BTreeMap<Kind, u64>) -> Vec<Sums> {
+fn replicates(kinds: &[(Kind, u64)]) -> Vec<Sums> {
     let mut replicates = vec![Sums::default(); REPLICATES];
     let mut random = Random::new(SEED);
     for (kind, flows) in kinds {
@@ -249,12 +255,12 @@ mod tests {
 
     #[test]
     fn none_seen_is_at_most_three_in_n() {
-        let kinds = BTreeMap::from([((lookups(9, 1), [0; 5]), 1000)]);
+        let kinds = [((lookups(9, 1), [0; 5]), 1000)];
         let rates = intervals(&kinds, &[0; RATES]);
         assert_eq!(rates[ErrorKind::FalsePositive as usize], [0.0, 3.0 / 1000.0]);
         assert_eq!(rates[ErrorKind::DontKnow as usize], [0.0, 3.0 / 9000.0]);
         assert_eq!(rates[TOTAL], [0.0, 3.0 / 10_000.0]);
-        assert_eq!(intervals(&BTreeMap::new(), &[0; RATES])[TOTAL], [0.0, 1.0]);
+        assert_eq!(intervals(&[], &[0; RATES])[TOTAL], [0.0, 1.0]);
     }
 
     /// Errors that come in clusters make the interval as much wider as theory says.
@@ -263,10 +269,8 @@ mod tests {
         let interval = |flows: u64, errors: u32| {
             let mut kind = [0; ErrorKind::COUNT];
             kind[ErrorKind::DontKnow as usize] = errors;
-            let kinds = BTreeMap::from([
-                ((lookups(99, 1), [0; 5]), 100_000 - flows),
-                ((lookups(99, 1), kind), flows),
-            ]);
+            let kinds =
+                [((lookups(99, 1), [0; 5]), 100_000 - flows), ((lookups(99, 1), kind), flows)];
             let mut erring = [0; RATES];
             erring[ErrorKind::DontKnow as usize] = flows;
             intervals(&kinds, &erring)[ErrorKind::DontKnow as usize]
@@ -292,10 +296,8 @@ mod tests {
                 let flows = draw_poisson(&mut random, mean) as u64;
                 let mut kind = [0; ErrorKind::COUNT];
                 kind[ErrorKind::FalsePositive as usize] = 1;
-                let kinds = BTreeMap::from([
-                    ((lookups(0, 1), [0; 5]), 100_000 - flows),
-                    ((lookups(0, 1), kind), flows),
-                ]);
+                let kinds =
+                    [((lookups(0, 1), [0; 5]), 100_000 - flows), ((lookups(0, 1), kind), flows)];
                 let mut erring = [0; RATES];
                 erring[ErrorKind::FalsePositive as usize] = flows;
                 let [low, high] = intervals(&kinds, &erring)[ErrorKind::FalsePositive as usize];
