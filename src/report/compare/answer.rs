@@ -197,3 +197,120 @@ fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
     }
     found
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capture::FrameTally;
+    use crate::engine::{AlertDifference, Errors};
+    use crate::report::compare::{Intervals, Load, Parameters};
+    use crate::report::replay::ErrorReport;
+    use crate::report::trace::TraceReport;
+
+    fn run(backend: &str, fp_rate: f64, seed: u64, flows_wrong: u64) -> Run {
+        let errors = Errors { flows_wrong, flows_total: 10_000, ..Errors::default() };
+        let none = [0.0, 0.0];
+        Run {
+            backend: backend.to_owned(),
+            variant: None,
+            fp_rate,
+            equal: "cells".to_owned(),
+            feedback: "closed".to_owned(),
+            seed,
+            layout: String::new(),
+            expire: String::new(),
+            cells: 1,
+            hashes: 1,
+            cell_bits: 8,
+            bits: 8,
+            bits_per_flow: 80.0,
+            bound_bits_per_flow: None,
+            errors: ErrorReport::new(&errors, AlertDifference { missed: seed, spurious: 0 }),
+            interval: Intervals {
+                false_positive_rate: none,
+                dont_know_absent_rate: none,
+                false_negative_rate: none,
+                dont_know_rate: none,
+                false_return_rate: none,
+                total_rate: none,
+                flows_wrong_rate: none,
+            },
+            spurious_alerts_per_hour: 0.0,
+            missed_alerts_per_hour: 0.0,
+            timeline: Vec::new(),
+            seconds: 0.0,
+        }
+    }
+
+    fn report(flows: u64, runs: Vec<Run>) -> CompareReport {
+        CompareReport {
+            trace: TraceReport::new(&FrameTally::default(), &[], &[]),
+            parameters: Parameters {
+                version: String::new(),
+                command: String::new(),
+                preset: String::new(),
+                rules: String::new(),
+                flow_key: String::new(),
+                states: Vec::new(),
+                flows,
+                expire: String::new(),
+                idle_timeout_seconds: None,
+                layout: String::new(),
+                seeds: vec![0],
+            },
+            load: Load {
+                flows_total: 10_000,
+                flows_peak: 1_000,
+                seconds: 1.0,
+                state_shares: Vec::new(),
+                state_entropy_bits: 0.0,
+                alerts: 50,
+            },
+            answer: Vec::new(),
+            runs,
+        }
+    }
+
+    #[test]
+    fn what_the_papers_say_would_be_said() {
+        let runs = vec![
+            run("kbf", 0.1, 0, 1000),
+            run("sbf", 0.1, 0, 1000),
+            run("kbf", 0.001, 0, 10),
+            run("sbf", 0.001, 0, 900),
+            run("kbf", 0.0001, 0, 0),
+            run("sbf", 0.0001, 0, 800),
+        ];
+        assert_eq!(
+            sentences(&report(1_000, runs)),
+            [
+                "At equal cells, p = 0.001 (80 bits a flow), of 10,000 flows kbf was ever wrong \
+                 about 10; sbf about 900, 90.0 times as many.",
+                "As p falls, kbf's errors fall steeply (from 1,000 wrong flows at 0.1 to 10 at \
+                 0.001, then none); sbf's errors hardly move (from 1,000 wrong flows at 0.1 to \
+                 800 at 0.0001). The kBF papers report that kBF's fall steeply and sBF's hardly \
+                 move.",
+                "At p = 0.001 none of 50 alerts is missed, and none made up.",
+            ]
+        );
+    }
+
+    #[test]
+    fn seeds_count_as_one_and_a_wrong_size_comes_first() {
+        let runs = vec![run("dbf", 0.01, 1, 4), run("dbf", 0.01, 2, 7)];
+        let said = sentences(&report(500, runs.clone()));
+        assert_eq!(
+            said,
+            [
+                "The stores were sized for 500 flows, but 1,000 were alive at once: they are \
+                 overfull.",
+                "At equal cells, p = 0.01 (80 bits a flow), of 10,000 flows dbf was ever wrong \
+                 about 5.5 (4 to 7 over seeds).",
+                "Of the 50 alerts of an exact table, at p = 0.01, dbf misses 1.5 and makes up none.",
+            ]
+        );
+        let oversized = sentences(&report(100_000, runs));
+        assert!(oversized[0].contains("would err more"), "{}", oversized[0]);
+        assert!(sentences(&report(1, Vec::new())).is_empty());
+    }
+}
