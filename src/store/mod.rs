@@ -3,7 +3,7 @@
 //! # Properties
 //!
 //! A store is one shard: the worker that owns it calls it, and nothing else does. Memory is
-//! allocated when it is made and never grows (but for the uncapped [`Exact`], the oracle). Stores
+//! allocated when it is made and never grows (but for the uncapped [`Exact`] and [`History`], the oracle). Stores
 //! read no clock: the caller says which [`Epoch`] it is, and never goes back. What an operation
 //! answers depends on the operations before it and their epochs alone, never on when
 //! [`Store::sweep`] came by.
@@ -54,7 +54,7 @@ pub use bhbf::{Bhbf, BhbfRule};
 pub use choose::{StoreUser, with_store};
 pub use dbf::Dbf;
 pub use error::StoreError;
-pub use exact::{Exact, ExactPlace};
+pub use exact::{Exact, ExactPlace, FlowLookups, History};
 pub use fcf::{Fcf, FcfPlace};
 pub use filter::{CellFilter, CellRule};
 pub use kbf::{Encodings, Kbf, KbfRule};
