@@ -22,6 +22,7 @@
 //! | `sbf`, `kbf` | what one cell does: a [`CellRule`] each |
 //! | `filter` | the rest of a cell filter, the same for each rule |
 //! | `recycling` | stores that empty themselves when full, at once or by halves |
+//! | `static_set` | no store of flows: Bloom-α, for sets that never change |
 //! | `cells`, `layout`, `aging` | packed cells with stamps; a flow's positions; epochs |
 //!
 //! # References
@@ -41,6 +42,7 @@ mod kbf;
 mod layout;
 mod recycling;
 mod sbf;
+mod static_set;
 mod stats;
 
 pub use aging::{Epoch, Stamp};
@@ -53,6 +55,7 @@ pub use kbf::{Encodings, Kbf, KbfRule};
 pub use layout::{CellPlace, Spots};
 pub use recycling::{Erase, Recycling};
 pub use sbf::{Sbf, SbfRule};
+pub use static_set::{Membership, StaticSet, StaticSetSpec};
 pub use stats::{Insertion, StoreStats};
 
 use crate::flow::{FlowId, FlowKey};
