@@ -23,6 +23,7 @@
 //! | `fcf` | fingerprints and states in a cuckoo table |
 //! | `filter` | the rest of a cell filter, the same for each rule |
 //! | `recycling` | stores that empty themselves when full, at once or by halves |
+//! | `static_set` | no store of flows: Bloom-α, for sets that never change |
 //! | `cells`, `lanes` | packed cells with stamps; several of them at once |
 //! | `layout`, `aging` | a flow's positions; epochs |
 //!
@@ -47,6 +48,7 @@ mod lanes;
 mod layout;
 mod recycling;
 mod sbf;
+mod static_set;
 mod stats;
 
 pub use aging::{Epoch, Stamp};
@@ -61,6 +63,7 @@ pub use kbf::{Encodings, Kbf, KbfRule};
 pub use layout::{CellPlace, Spots};
 pub use recycling::{Erase, Recycling};
 pub use sbf::{Sbf, SbfRule};
+pub use static_set::{Membership, StaticSet, StaticSetSpec};
 pub use stats::{Insertion, StoreStats};
 
 use crate::flow::{FlowId, FlowKey};
