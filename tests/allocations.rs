@@ -266,7 +266,9 @@ fn what_allocates_is_caught() {
     let _alone = alone();
     let files = Files::pcap(Link::Raw);
     let every_frame = growth(&files, |path| read_all(Wasteful(open(path), 1, 0)));
-    assert!(every_frame >= LONG_PACKETS - SHORT_PACKETS, "only {every_frame}");
+    // What the harness allocates meanwhile can fall on the short trace too.
+    let added = LONG_PACKETS - SHORT_PACKETS - GROWTH_MAX;
+    assert!(every_frame >= added, "only {every_frame}");
     let every_round = growth(&files, |path| read_all(Wasteful(open(path), 2048, 0)));
     assert!(every_round > GROWTH_MAX, "only {every_round}");
 }

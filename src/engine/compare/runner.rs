@@ -17,6 +17,11 @@ use crate::machine::{RuleId, RuleSet};
 use crate::state::{Lookup, State};
 use crate::store::{Epoch, Flow, Store, StoreError, StoreStats, StoreUser, with_store};
 
+/// Stores up to this size are swept whenever their fill is to be known…
+const SWEEP_FREELY_CELLS: u64 = 1 << 20;
+/// …larger ones if there were lookups enough to pay for it.
+const SWEEP_CELLS_PER_LOOKUP: u64 = 32;
+
 /// A run, whatever its store. Called once a batch: what is called once a packet is generic.
 pub trait Runner: Send {
     /// Drives the store through a batch.
@@ -74,6 +79,7 @@ impl<'a> StoreUser for Maker<'a> {
             erring: ErringFlows::default(),
             surplus: HashMap::new(),
             timeline: Timeline::default(),
+            since_sweep: 0,
             nanos: 0,
         }))
     }
@@ -95,6 +101,8 @@ struct Run<'a, S: Store> {
     /// even is not kept.
     surplus: HashMap<(RuleId, u32), i64>,
     timeline: Timeline,
+    /// Lookups since all cells were swept at once.
+    since_sweep: u64,
     nanos: u64,
 }
 
@@ -127,15 +135,15 @@ impl<S: Store> Runner for Run<'_, S> {
         let counts = self.timeline.at(batch.step);
         counts.lookups += batch.events.len() as u64;
         counts.errors += self.erring.total() - errors_before;
-        if let Some(last) = batch.events.last().filter(|_| batch.ends_step) {
-            let fill_ratio = self.swept(last.tick.epoch).fill_ratio();
-            self.timeline.at(batch.step).fill_ratio = fill_ratio;
+        self.since_sweep += batch.events.len() as u64;
+        if let Some(last) = batch.events.last().filter(|_| batch.ends_step && self.may_sweep()) {
+            self.measure_fill(last.tick.epoch);
         }
         self.nanos += (self.plan.stopwatch)().saturating_sub(start);
     }
 
     fn finish(mut self: Box<Self>, last: Epoch) -> Found {
-        let stats = self.swept(last);
+        let stats = self.measure_fill(last);
         let alerts = self.surplus.values().copied().collect();
         let Run { erring, timeline, nanos, .. } = *self;
         Found { erring, alerts, timeline, stats, nanos }
@@ -201,12 +209,23 @@ impl<S: Store> Run<'_, S> {
         }
     }
 
-    /// The counts of all shards after a complete sweep.
-    fn swept(&mut self, now: Epoch) -> StoreStats {
+    /// Whether to measure the fill is worth a complete sweep. A large store in a quiet time keeps
+    /// the fill that was measured last.
+    fn may_sweep(&self) -> bool {
+        let cells: u64 = self.shards.iter().map(|shard| shard.store.stats().cells).sum();
+        cells <= SWEEP_FREELY_CELLS || cells <= SWEEP_CELLS_PER_LOOKUP * self.since_sweep
+    }
+
+    /// Sweeps everything, so that only what is alive counts, and notes how full the store is.
+    fn measure_fill(&mut self, now: Epoch) -> StoreStats {
         let mut stats = StoreStats::default();
         for shard in &mut self.shards {
             while shard.store.sweep(now, usize::MAX) > 0 {}
             stats += shard.store.stats();
+        }
+        self.since_sweep = 0;
+        if let Some(step) = self.timeline.steps.last_mut() {
+            step.fill_ratio = stats.fill_ratio();
         }
         stats
     }
