@@ -28,7 +28,12 @@ pub const LOAD_PLANNED: f64 = 0.95;
 /// assert!((errors.of_absent() - 8.0 * 0.95 / 4096.0).abs() < 1e-5);
 /// ```
 pub fn errors(fingerprint_bits: u32, load: f64, mix: &StateMix) -> ErrorRates {
-    let matches = load.clamp(0.0, 1.0) * (-f64::from(fingerprint_bits)).exp2();
+    errors_of(f64::from(fingerprint_bits).exp2(), load, mix)
+}
+
+/// Errors with so many different fingerprints, which need not be a power of two.
+pub fn errors_of(fingerprints: f64, load: f64, mix: &StateMix) -> ErrorRates {
+    let matches = load.clamp(0.0, 1.0) / fingerprints.max(1.0);
     let found = any_of(SLOTS as f64, matches);
     // Some match, and none of those is in another state.
     let only = |state: usize| found - any_of(SLOTS as f64, matches * (1.0 - mix.part(state)));
