@@ -12,6 +12,7 @@
 //! | `crew`, `worker` | the workers, in threads or inline; what one does with a packet |
 //! | [`verify`] | the exact shadow, and the errors it counts |
 //! | `gather`, `hygiene`, `cooldown` | findings back in order, thinned out, to the [`Sink`] |
+//! | `demand` | what a trace asks of a store, for plans |
 //! | [`thresholds`] | floods, scans and storms, in sketches of their own |
 //!
 //! What comes out does not depend on the number of workers: flows live in 16 shards by their
@@ -21,6 +22,7 @@ mod alert;
 mod clock;
 mod cooldown;
 mod crew;
+mod demand;
 mod finding;
 mod front;
 mod gather;
@@ -34,6 +36,7 @@ mod worker;
 
 pub use alert::{Alert, Sink, WatchStep};
 pub use clock::Phase;
+pub use demand::{Demand, demand};
 pub use front::Watch;
 pub use gather::{AlertCounts, AlertDifference};
 pub use hygiene::LeftOut;

@@ -101,6 +101,21 @@ pub struct FlowCells {
     lines: Vec<Line>,
 }
 
+/// The fills of a line of which each flow that picks it takes this share: how likely, and what they
+/// are.
+fn fills(load: f64, share: f64, counts: impl Fn(f64, f64) -> CellCounts) -> Vec<(f64, CellCounts)> {
+    let picks = load / share;
+    if picks.is_nan() || picks > PICKS_MAX {
+        return vec![(1.0, CellCounts::poisson(load))];
+    }
+    let first = (2.0 * picks - reach(picks)).max(0.0) as u64;
+    (first..=reach(picks) as u64)
+        .map(|flows| (flows as f64, poisson(flows as f64, picks)))
+        .filter(|(_, chance)| *chance > RAREST_LINE)
+        .map(|(flows, chance)| (chance, counts(flows, share)))
+        .collect()
+}
+
 impl FlowCells {
     /// k independent cells.
     pub fn spread(hashes: usize, counts: CellCounts) -> FlowCells {
@@ -119,41 +134,35 @@ impl FlowCells {
         FlowCells::spread(hashes, CellCounts::poisson(load))
     }
 
-    /// `blocked:G`: k distinct cells spread evenly over `lines` random lines of `cells_per_line`.
+    /// `blocked:G`: k distinct cells spread evenly over `lines` lines of `cells_per_line`.
     ///
-    /// A line that X flows have picked (Poisson with mean G n / lines of the array = G λ
-    /// `cells_per_line` / k) has on each cell each of them with chance (k/G) / `cells_per_line`.
-    /// As in the Bloom-g paper, the cells of a line are taken for independent once X is given.
+    /// Each line is one of a part of the array, as large as its share k' = ⌈k/G⌉ or ⌊k/G⌋ of the k
+    /// cells. A line that X flows have picked (Poisson with mean λ `cells_per_line` / k') has on
+    /// each cell each of them with chance k' / `cells_per_line`. A flow has one cell in each of k'
+    /// parts of the line, so its cells are independent once X is given. (Bloom-g takes bits with
+    /// replacement and calls them independent, which they are not quite.) Where k' does not divide
+    /// the line its parts differ by a cell: taken for equal.
     pub fn blocked(hashes: usize, load: f64, lines: usize, cells_per_line: usize) -> FlowCells {
-        let lines = lines.clamp(1, hashes.max(1));
-        let cells = cells_per_line.max(1) as f64;
-        let picks = load * cells * lines as f64 / hashes.max(1) as f64;
-        if picks.is_nan() || picks > PICKS_MAX {
-            return FlowCells::at_load(hashes, load);
-        }
-        let share = (hashes as f64 / lines as f64 / cells).min(1.0);
-        FlowCells::on_lines(hashes, lines, picks, |flows| CellCounts::binomial(flows, share))
+        FlowCells::on_lines(hashes, load, lines, cells_per_line, CellCounts::binomial)
     }
 
-    /// k cells spread evenly over `lines` lines that `picks` flows each have picked on average:
-    /// `counts` says what is on a cell of a line with exactly so many.
+    /// The same with other counts on the cells of a line, given the flows that have picked it and
+    /// the chance with which each is on a cell.
     pub fn on_lines(
         hashes: usize,
+        load: f64,
         lines: usize,
-        picks: f64,
-        counts: impl Fn(f64) -> CellCounts,
+        cells_per_line: usize,
+        counts: impl Fn(f64, f64) -> CellCounts,
     ) -> FlowCells {
-        let picks = picks.clamp(0.0, PICKS_MAX);
         let lines = lines.clamp(1, hashes.max(1));
-        let first = (2.0 * picks - reach(picks)).max(0.0) as u64;
-        let fills: Vec<(f64, CellCounts)> = (first..=reach(picks) as u64)
-            .map(|flows| (flows as f64, poisson(flows as f64, picks)))
-            .filter(|(_, chance)| *chance > RAREST_LINE)
-            .map(|(flows, chance)| (chance, counts(flows)))
-            .collect();
         let cells_of = |line: usize| hashes / lines + usize::from(line < hashes % lines);
-        let lines = (0..lines).map(|line| Line { cells: cells_of(line), fills: fills.clone() });
-        FlowCells { lines: lines.collect() }
+        let line = |line: usize| {
+            let cells = cells_of(line);
+            let share = (cells as f64 / cells_per_line.max(1) as f64).min(1.0);
+            Line { cells, fills: fills(load, share, &counts) }
+        };
+        FlowCells { lines: (0..lines).map(line).collect() }
     }
 
     /// k.

@@ -152,11 +152,10 @@ impl CellsOf {
         let LayoutKind::Blocked(lines) = self.layout else {
             return arrivals.cells_of_flow(cells, self.hashes, age_seconds);
         };
-        let (lines, hashes) = (usize::from(lines), self.hashes.max(1));
-        let picks = load * self.cells_per_line as f64 * lines as f64 / hashes as f64;
-        FlowCells::on_lines(self.hashes, lines, picks, |flows| {
-            let pace = flows / picks;
-            let before = CellCounts::geometric(1.0 - arrivals.empty(cells / pace, hashes));
+        let lines = usize::from(lines);
+        FlowCells::on_lines(self.hashes, load, lines, self.cells_per_line, |flows, share| {
+            let pace = flows * share / load;
+            let before = CellCounts::geometric(1.0 - arrivals.empty(cells / pace, self.hashes));
             let since = load * pace * age_seconds / arrivals.held_seconds();
             before.and(&CellCounts::poisson(since))
         })
