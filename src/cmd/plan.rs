@@ -15,7 +15,7 @@ use crate::capture::parse::Parser;
 use crate::engine::{Demand, demand};
 use crate::machine::Machine;
 use crate::model::StateMix;
-use crate::model::plan::{Expire, Target, Traffic, Wish, plan};
+use crate::model::plan::{Expire, Target, Traffic, Ways, Wish, plan};
 use crate::report::plan::{Origin, PlanReport, page};
 use crate::time::NANOS_PER_SEC;
 use crate::units::{parse_bytes, parse_count, parse_duration_nanos, parse_share};
@@ -57,7 +57,7 @@ pub struct PlanArgs {
     #[arg(long, value_name = "R", value_parser = parse_count)]
     packet_rate: Option<u64>,
 
-    /// How silent flows leave: what to show and recommend
+    /// How silent flows leave
     #[arg(long, value_enum, default_value = "timer")]
     expire: ExpireChoice,
 
@@ -85,7 +85,7 @@ pub struct PlanArgs {
     #[arg(long, help_heading = TRAFFIC)]
     vlan_in_key: bool,
 
-    /// Print one JSON document, of all ways to expire, instead of a table
+    /// Print one JSON document instead of a table
     #[arg(long)]
     json: bool,
 
@@ -112,8 +112,8 @@ enum ExpireChoice {
 }
 
 impl ExpireChoice {
-    /// Those to show, and those to recommend from.
-    fn shown_and_recommended(self) -> (Vec<Expire>, Vec<Expire>) {
+    /// Those to plan for, and those to recommend from.
+    fn planned_and_recommended(self) -> (Vec<Expire>, Vec<Expire>) {
         let only = |expire| (vec![expire], vec![expire]);
         match self {
             ExpireChoice::Timer => only(Expire::Timer),
@@ -135,8 +135,9 @@ pub fn run(args: &PlanArgs) -> anyhow::Result<ExitCode> {
         false => Some(args.measure(&rule_args, &rules.machine)?),
     };
     let wish = args.wish(&rules.machine, measured.as_ref());
-    let (shown, recommended) = args.expire.shown_and_recommended();
-    let plan = plan(&wish, &recommended).map_err(Usage::new)?;
+    let (planned, recommended) = args.expire.planned_and_recommended();
+    let ways = Ways { planned: &planned, recommended: &recommended };
+    let plan = plan(&wish, ways).map_err(Usage::new)?;
     let origin = Origin {
         states: rules.machine.states().iter().map(|state| state.name.clone()).collect(),
         trace: args.trace.iter().map(|path| path.display().to_string()).collect(),
@@ -145,8 +146,7 @@ pub fn run(args: &PlanArgs) -> anyhow::Result<ExitCode> {
     if args.json {
         return output::json_to_stdout(&report);
     }
-    let is_shown = |name: &str| shown.iter().any(|expire| expire.name() == name);
-    output::to_stdout(|out| page::write(out, &report, |option| is_shown(option.expire)))
+    output::to_stdout(|out| page::write(out, &report))
 }
 
 impl PlanArgs {

@@ -11,7 +11,7 @@ use super::special::power;
 use super::{ErrorRates, FlowCells, StateMix};
 
 /// Points of the mean over ages.
-const AGES: u32 = 16;
+const AGES: u32 = 8;
 
 /// Errors of flows that keep the state they came in. Valid up to some 8 flows a cell: 15 and more
 /// are taken for 15.
@@ -63,9 +63,23 @@ pub fn errors_of_changing_flows(cells: &FlowCells, mix: &StateMix, kept: f64) ->
     ErrorRates {
         false_positive: known.sum(),
         dont_know_absent,
-        dont_know: mix.mean(lost),
+        dont_know: mean_by_part(mix, lost),
         ..ErrorRates::default()
     }
+}
+
+/// The mean over flows of what depends on the part of a state alone.
+fn mean_by_part(mix: &StateMix, f: impl Fn(usize) -> f64) -> f64 {
+    let mut known: Vec<(f64, f64)> = vec![];
+    mix.mean(|state| {
+        let part = mix.part(state);
+        if let Some((_, value)) = known.iter().find(|(known, _)| *known == part) {
+            return *value;
+        }
+        let value = f(state);
+        known.push((part, value));
+        value
+    })
 }
 
 /// The chance that all cells of a flow are lost, in a state that the part `part` of flows is in,

@@ -79,10 +79,19 @@ pub struct Plan {
     pub recommended: Option<usize>,
 }
 
-/// Answers a wish. Recommends one of the stores that expire as `recommend` says.
+/// Which ways to expire are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ways<'a> {
+    /// Those that are planned.
+    pub planned: &'a [Expire],
+    /// Those of them that may be recommended.
+    pub recommended: &'a [Expire],
+}
+
+/// Answers a wish, for stores that expire in these ways.
 ///
 /// ```
-/// use acsm::model::plan::{Backend, Expire, Traffic, Wish, plan};
+/// use acsm::model::plan::{Expire, Traffic, Ways, Wish, plan};
 ///
 /// let wish = Wish {
 ///     flows: Some(2_000_000),
@@ -92,18 +101,27 @@ pub struct Plan {
 ///     arrivals_per_second: None,
 ///     packets_per_second: None,
 /// };
-/// let plan = plan(&wish, &[Expire::Timer])?;
+/// let timer = [Expire::Timer];
+/// let plan = plan(&wish, Ways { planned: &timer, recommended: &timer })?;
 /// let best = plan.recommended.and_then(|index| plan.options.get(index)).ok_or("none")?;
 /// assert!(best.total_rate < 1e-4 && best.room.bits <= 8.0 * (16 << 20) as f64);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn plan(wish: &Wish, recommend: &[Expire]) -> Result<Plan, WishError> {
+pub fn plan(wish: &Wish, ways: Ways<'_>) -> Result<Plan, WishError> {
     let asked = wish.asked()?;
     let theory = Theory::new(wish.traffic.clone());
-    let option = |shape| Some(option(wish, &asked, shape, solve::choose(&theory, shape, &asked)?));
-    let mut options: Vec<PlanOption> = Shape::all().filter_map(option).collect();
+    let mut options: Vec<PlanOption> = vec![];
+    for shape in Shape::all().filter(|shape| ways.planned.contains(&shape.expire)) {
+        // Layouts come after each other: what was best for the last is near what is for this.
+        let like = |option: &&PlanOption| {
+            (option.shape.backend, option.shape.expire) == (shape.backend, shape.expire)
+        };
+        let near = options.iter().rfind(like).map(|option| option.room.hashes);
+        let choice = solve::choose(&theory, shape, &asked, near);
+        options.extend(choice.map(|choice| option(wish, &asked, shape, choice)));
+    }
     options.sort_by(|a, b| asked.compare(wish, a, b));
-    let recommended = recommended(wish, &asked, &options, recommend);
+    let recommended = recommended(wish, &asked, &options, ways.recommended);
     Ok(Plan { asked, options, recommended })
 }
 

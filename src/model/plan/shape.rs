@@ -145,12 +145,12 @@ impl Backend {
 }
 
 impl LayoutKind {
-    /// Those that are planned.
+    /// Those that are planned, each near the one before.
     pub const ALL: [LayoutKind; 4] = [
         LayoutKind::Spread,
-        LayoutKind::Blocked(1),
-        LayoutKind::Blocked(2),
         LayoutKind::Blocked(3),
+        LayoutKind::Blocked(2),
+        LayoutKind::Blocked(1),
     ];
 
     /// Its name on the command line and in reports.

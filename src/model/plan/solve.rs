@@ -10,10 +10,14 @@ use super::wish::{Asked, Target};
 use crate::model::ErrorRates;
 use crate::spec::HASHES_LIMIT;
 
-/// Numbers of hashes tried beyond the best so far, on either side.
+/// Numbers of hashes tried beyond the best so far, on either side: of a rough guess, and of what is
+/// best for the same store in another layout.
 const PATIENCE: usize = 3;
+const PATIENCE_NEAR: usize = 1;
 /// Logarithms of the loads that are looked at.
 const LOAD_RANGE: (f64, f64) = (-60.0, 2.7);
+/// The logarithm of the load at which to begin: half of the cells in use.
+const LOAD_GUESS: f64 = -0.37;
 /// How near below the target is near enough.
 const NEAR: f64 = 1e-7;
 
@@ -28,9 +32,10 @@ pub struct Choice {
     pub errors: ErrorRates,
 }
 
-/// The best store of this shape. `None` if no size of it comes near.
-pub fn choose(theory: &Theory, shape: Shape, asked: &Asked) -> Option<Choice> {
-    let solver = Solver { theory, shape, asked };
+/// The best store of this shape. `None` if no size of it comes near. Looks around `near` hashes, if
+/// that is given.
+pub fn choose(theory: &Theory, shape: Shape, asked: &Asked, near: Option<usize>) -> Option<Choice> {
+    let solver = Solver { theory, shape, asked, near };
     let flows = asked.flows.map(|flows| flows as f64);
     match (flows, asked.target, asked.bits()) {
         (Some(flows), Some(target), None) => solver.smallest(flows, &target),
@@ -49,6 +54,7 @@ struct Solver<'a> {
     theory: &'a Theory,
     shape: Shape,
     asked: &'a Asked,
+    near: Option<usize>,
 }
 
 impl Solver<'_> {
@@ -163,11 +169,17 @@ impl Solver<'_> {
         guess: f64,
         score: impl Fn(usize) -> Option<(f64, Choice)>,
     ) -> Option<Choice> {
-        // Cells that tell states apart need fewer of them.
-        let guess = if self.shape.backend == Backend::Bhbf { guess / 2.0 } else { guess };
-        let guess = (guess.round() as usize).clamp(1, HASHES_LIMIT);
-        let upward = first_best((guess..=HASHES_LIMIT).map(&score));
-        let downward = first_best((1..guess).rev().map(&score));
+        let (guess, patience) = match self.near {
+            Some(near) => (near, PATIENCE_NEAR),
+            // Cells that tell states apart need fewer of them.
+            None if self.shape.backend == Backend::Bhbf => {
+                ((0.5 * guess).round() as usize, PATIENCE)
+            }
+            None => (guess.round() as usize, PATIENCE),
+        };
+        let guess = guess.clamp(1, HASHES_LIMIT);
+        let upward = first_best((guess..=HASHES_LIMIT).map(&score), patience);
+        let downward = first_best((1..guess).rev().map(&score), patience);
         let best = [upward, downward].into_iter().flatten().min_by(|(a, _), (b, _)| a.total_cmp(b));
         best.map(|(_, choice)| choice)
     }
@@ -181,24 +193,41 @@ fn table_in(bits: f64, flows: f64) -> Room {
 }
 
 /// The least of what comes, until nothing better came for a while.
-fn first_best(scores: impl Iterator<Item = Option<(f64, Choice)>>) -> Option<(f64, Choice)> {
+fn first_best(
+    scores: impl Iterator<Item = Option<(f64, Choice)>>,
+    patience: usize,
+) -> Option<(f64, Choice)> {
     let (mut best, mut since): (Option<(f64, Choice)>, usize) = (None, 0);
     for score in scores {
         let better = score.is_some_and(|(new, _)| best.is_none_or(|(old, _)| new < old));
         (best, since) = if better { (score, 0) } else { (best, since + 1) };
-        if since > PATIENCE {
+        if since > patience {
             break;
         }
     }
     best
 }
 
-/// The largest x in the range at which the increasing `f` is not above 0 (or hardly below), by
-/// false position (Illinois). `None` if `f` is above 0 throughout.
-fn last_not_above_zero((low, high): (f64, f64), f: impl Fn(f64) -> f64) -> Option<f64> {
-    let (mut low, mut at_low) = (low, f(low));
-    let (mut high, mut at_high) = (high, f(high));
-    let mut f_low = at_low;
+/// The largest x in the range at which the increasing `f` is not above 0 (or hardly below).
+/// `None` if `f` is above 0 throughout.
+///
+/// Steps away from the guess until 0 lies between, then false position (Illinois).
+fn last_not_above_zero((least, most): (f64, f64), f: impl Fn(f64) -> f64) -> Option<f64> {
+    let (mut low, mut high) = (LOAD_GUESS, LOAD_GUESS);
+    let (mut at_low, mut at_high) = (f(low), f(high));
+    let mut step = 0.5;
+    while at_low > 0.0 && low > least {
+        (high, at_high) = (low, at_low);
+        low = (low - step).max(least);
+        at_low = f(low);
+        step *= 2.0;
+    }
+    while at_high <= 0.0 && high < most {
+        (low, at_low) = (high, at_high);
+        high = (high + step).min(most);
+        at_high = f(high);
+        step *= 2.0;
+    }
     if at_high <= 0.0 {
         return Some(high);
     }
@@ -206,23 +235,22 @@ fn last_not_above_zero((low, high): (f64, f64), f: impl Fn(f64) -> f64) -> Optio
     if !(at_low <= 0.0) {
         return None;
     }
-    for step in 0..100 {
-        if high - low < 1e-12 || f_low > -NEAR {
+    let mut weights = (1.0, 1.0);
+    for _ in 0..100 {
+        if high - low < 1e-12 || at_low > -NEAR {
             break;
         }
-        // Where false position creeps, halve.
-        let middle = match step % 8 {
-            7 => 0.5 * (low + high),
-            _ => (low * at_high - high * at_low) / (at_high - at_low),
-        };
+        let (a, b) = (weights.0 * at_low, weights.1 * at_high);
+        let middle = (low * b - high * a) / (b - a);
         let at_middle = f(middle);
-        if at_middle <= 0.0 {
-            (low, at_low, f_low) = (middle, at_middle, at_middle);
-            at_high *= 0.5;
+        // An end that stays where it is counts less each time.
+        weights = if at_middle <= 0.0 {
+            (low, at_low) = (middle, at_middle);
+            (1.0, 0.5 * weights.1)
         } else {
             (high, at_high) = (middle, at_middle);
-            at_low *= 0.5;
-        }
+            (0.5 * weights.0, 1.0)
+        };
     }
     Some(low)
 }

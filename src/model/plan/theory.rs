@@ -1,6 +1,6 @@
 //! The errors of any shape at any load: each store's model, under each way to expire.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -17,7 +17,8 @@ use crate::spec::{KbfDecode, SbfRules};
 /// What theory knows about one traffic. Computes nothing twice.
 pub struct Theory {
     traffic: Rc<Traffic>,
-    masks: Rc<Masks>,
+    /// Of `bhbf`: a million steps, for those who ask.
+    masks: OnceCell<Rc<Masks>>,
     sums: Rc<SumsOfThree>,
     decode: KbfDecode,
     sbf_rules: SbfRules,
@@ -41,7 +42,7 @@ impl Theory {
     /// Theory for this traffic.
     pub fn new(traffic: Traffic) -> Theory {
         Theory {
-            masks: Rc::new(Masks::new()),
+            masks: OnceCell::new(),
             sums: Rc::new(SumsOfThree::new(&traffic.mix)),
             traffic: Rc::new(traffic),
             decode: KbfDecode::AllPairs,
@@ -101,8 +102,9 @@ impl Theory {
     }
 
     fn errors_at(&self, of: CellsOf) -> ErrorsAt {
-        let (traffic, masks, sums) =
-            (Rc::clone(&self.traffic), Rc::clone(&self.masks), Rc::clone(&self.sums));
+        let (traffic, sums) = (Rc::clone(&self.traffic), Rc::clone(&self.sums));
+        let masks = (of.backend == Backend::Bhbf)
+            .then(|| Rc::clone(self.masks.get_or_init(|| Rc::new(Masks::new()))));
         let (decode, states, of_flows) =
             (self.decode, traffic.mix.states(), Rc::clone(&self.traffic));
         let kept = match self.sbf_rules {
@@ -113,8 +115,9 @@ impl Theory {
             Backend::Dbf => dbf::errors(cells, states),
             Backend::Sbf => sbf::errors_of_changing_flows(cells, &of_flows.mix, kept),
             Backend::Kbf => errors_of(cells, &sums, decode),
-            Backend::Bhbf => masks.errors(cells, states),
-            Backend::Exact | Backend::Fcf => ErrorRates::default(),
+            Backend::Bhbf | Backend::Exact | Backend::Fcf => {
+                masks.as_ref().map(|masks| masks.errors(cells, states)).unwrap_or_default()
+            }
         };
         if !of.ghosts {
             return Box::new(move |load| of_store(&of.cells(load)));

@@ -6,12 +6,8 @@ use super::sentence::rate;
 use super::{OptionReport, PlanReport};
 use crate::report::text::{FAINT, HEADING, bytes, grouped};
 
-/// Writes the options for which `shows` says so, the recommended one marked and told in full.
-pub fn write(
-    out: &mut impl Write,
-    report: &PlanReport,
-    shows: impl Fn(&OptionReport) -> bool,
-) -> io::Result<()> {
+/// Writes all options, the recommended one marked and told in full.
+pub fn write(out: &mut impl Write, report: &PlanReport) -> io::Result<()> {
     let wish = &report.wish;
     writeln!(out, "{HEADING}Plan{HEADING:#} for {}", asked(report))?;
     let source = match wish.trace.is_empty() {
@@ -34,10 +30,10 @@ pub fn write(
         "{HEADING}  store layout    expire     k   cells {size:>9} bits/flow strangers   flows    \
          total alerts/h lines hash{HEADING:#}"
     )?;
-    for (index, option) in report.options.iter().enumerate().filter(|(_, option)| shows(option)) {
+    for (index, option) in report.options.iter().enumerate() {
         row(out, option, report.recommended == Some(index), many)?;
     }
-    if !report.options.iter().filter(|option| shows(option)).all(|option| option.meets) {
+    if !report.options.iter().all(|option| option.meets) {
         writeln!(out, "{FAINT}  · does not meet the wish: the nearest its kind can{FAINT:#}")?;
     }
     let Some(best) = report.recommended.and_then(|index| report.options.get(index)) else {
