@@ -15,7 +15,7 @@ use crate::capture::parse::Parser;
 use crate::engine::{Demand, demand};
 use crate::machine::Machine;
 use crate::model::StateMix;
-use crate::model::plan::{Expire, Target, Traffic, Ways, Wish, plan};
+use crate::model::plan::{Expire, Shape, Target, Traffic, Wish, plan};
 use crate::report::plan::{Origin, PlanReport, page};
 use crate::time::NANOS_PER_SEC;
 use crate::units::{parse_bytes, parse_count, parse_duration_nanos, parse_share};
@@ -136,8 +136,8 @@ pub fn run(args: &PlanArgs) -> anyhow::Result<ExitCode> {
     };
     let wish = args.wish(&rules.machine, measured.as_ref());
     let (planned, recommended) = args.expire.planned_and_recommended();
-    let ways = Ways { planned: &planned, recommended: &recommended };
-    let plan = plan(&wish, ways).map_err(Usage::new)?;
+    let shapes: Vec<Shape> = Shape::all().filter(|shape| planned.contains(&shape.expire)).collect();
+    let plan = plan(&wish, &shapes, &recommended).map_err(Usage::new)?;
     let origin = Origin {
         states: rules.machine.states().iter().map(|state| state.name.clone()).collect(),
         trace: args.trace.iter().map(|path| path.display().to_string()).collect(),

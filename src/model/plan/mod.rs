@@ -79,19 +79,10 @@ pub struct Plan {
     pub recommended: Option<usize>,
 }
 
-/// Which ways to expire are wanted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ways<'a> {
-    /// Those that are planned.
-    pub planned: &'a [Expire],
-    /// Those of them that may be recommended.
-    pub recommended: &'a [Expire],
-}
-
-/// Answers a wish, for stores that expire in these ways.
+/// Answers a wish with stores of these shapes, and recommends one that expires in one of these ways.
 ///
 /// ```
-/// use acsm::model::plan::{Expire, Traffic, Ways, Wish, plan};
+/// use acsm::model::plan::{Expire, Shape, Traffic, Wish, plan};
 ///
 /// let wish = Wish {
 ///     flows: Some(2_000_000),
@@ -101,17 +92,17 @@ pub struct Ways<'a> {
 ///     arrivals_per_second: None,
 ///     packets_per_second: None,
 /// };
-/// let timer = [Expire::Timer];
-/// let plan = plan(&wish, Ways { planned: &timer, recommended: &timer })?;
+/// let shapes: Vec<Shape> = Shape::all().filter(|shape| shape.expire == Expire::Timer).collect();
+/// let plan = plan(&wish, &shapes, &[Expire::Timer])?;
 /// let best = plan.recommended.and_then(|index| plan.options.get(index)).ok_or("none")?;
 /// assert!(best.total_rate < 1e-4 && best.room.bits <= 8.0 * (16 << 20) as f64);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn plan(wish: &Wish, ways: Ways<'_>) -> Result<Plan, WishError> {
+pub fn plan(wish: &Wish, shapes: &[Shape], recommend: &[Expire]) -> Result<Plan, WishError> {
     let asked = wish.asked()?;
     let theory = Theory::new(wish.traffic.clone());
     let mut options: Vec<PlanOption> = vec![];
-    for shape in Shape::all().filter(|shape| ways.planned.contains(&shape.expire)) {
+    for &shape in shapes {
         // Layouts come after each other: what was best for the last is near what is for this.
         let like = |option: &&PlanOption| {
             (option.shape.backend, option.shape.expire) == (shape.backend, shape.expire)
@@ -121,7 +112,7 @@ pub fn plan(wish: &Wish, ways: Ways<'_>) -> Result<Plan, WishError> {
         options.extend(choice.map(|choice| option(wish, &asked, shape, choice)));
     }
     options.sort_by(|a, b| asked.compare(wish, a, b));
-    let recommended = recommended(wish, &asked, &options, ways.recommended);
+    let recommended = recommended(wish, &asked, &options, recommend);
     Ok(Plan { asked, options, recommended })
 }
 
@@ -186,7 +177,12 @@ fn recommended(
     };
     let (first, best) =
         candidates().find(|(_, option)| option.buildable).or_else(|| candidates().next())?;
-    let worth = if asked.target.is_some() && best.meets { WORTH } else { WORTH_ERRORS };
+    let worth = match (best.meets, asked.target) {
+        (true, Some(_)) => WORTH,
+        (true, None) => WORTH_ERRORS,
+        // What is impossible is to be as near as can be.
+        (false, _) => 1.0,
+    };
     let is_worth = |(_, option): &(usize, &PlanOption)| {
         option.meets == best.meets
             && option.buildable == best.buildable

@@ -91,8 +91,10 @@ impl Solver<'_> {
         match self.shape.backend {
             Backend::Exact => Some(self.table(table_in(bits, flows), flows)),
             Backend::Fcf => {
+                // A table that is too small for its flows cannot be built at all.
+                let fits = |slots: &Slots| slots.room_for(flows).bits <= bits;
                 let choice = |slots: Slots| self.slots(&slots, slots.room_in(bits), flows);
-                self.least_wrong(Slots::all(self.shape, self.states()).map(choice))
+                self.least_wrong(Slots::all(self.shape, self.states()).filter(fits).map(choice))
             }
             _ => {
                 let cells = bits / f64::from(self.shape.backend.cell_bits(self.states()));

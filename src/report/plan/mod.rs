@@ -86,6 +86,13 @@ pub struct Origin {
     pub trace: Vec<String>,
 }
 
+impl OptionReport {
+    /// Whether there are cells to lay out.
+    fn has_layout(&self) -> bool {
+        self.hashes > 0 && self.store != "fcf"
+    }
+}
+
 impl PlanReport {
     /// The contract's view of `plan`.
     pub fn new(wish: &Wish, plan: &Plan, origin: Origin) -> PlanReport {

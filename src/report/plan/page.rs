@@ -27,14 +27,16 @@ pub fn write(out: &mut impl Write, report: &PlanReport) -> io::Result<()> {
     let size = if many { "flows" } else { "memory" };
     writeln!(
         out,
-        "{HEADING}  store layout    expire     k   cells {size:>9} bits/flow strangers   flows    \
-         total alerts/h lines hash{HEADING:#}"
+        "{HEADING}  store layout    expire     k   cells {size:>10}   bits  absent  extant   total  \
+         alerts lines hash{HEADING:#}\n{FAINT}{:>47}a flow     errors per lookup     an hour \
+         a packet{FAINT:#}",
+        ""
     )?;
     for (index, option) in report.options.iter().enumerate() {
         row(out, option, report.recommended == Some(index), many)?;
     }
     if !report.options.iter().all(|option| option.meets) {
-        writeln!(out, "{FAINT}  · does not meet the wish: the nearest its kind can{FAINT:#}")?;
+        writeln!(out, "{FAINT}· does not meet the wish: as near as its kind comes{FAINT:#}")?;
     }
     let Some(best) = report.recommended.and_then(|index| report.options.get(index)) else {
         return writeln!(out, "\n{}", report.reason);
@@ -62,10 +64,10 @@ fn row(out: &mut impl Write, option: &OptionReport, best: bool, many: bool) -> i
     let style = if best { HEADING } else { anstyle::Style::new() };
     writeln!(
         out,
-        "{style}{mark} {:<5} {:<9} {:<9} {:>2} {:>7} {size:>9} {:>9.1} {:>9} {:>7} {:>8} {:>8} {:>5} \
-         {:>4}{style:#}",
+        "{style}{mark} {:<5} {:<9} {:<9} {:>2} {:>7} {size:>10} {:>6.1} {:>7} {:>7} {:>7} {:>7} \
+         {:>5} {:>4}{style:#}",
         option.store,
-        option.layout,
+        if option.has_layout() { &option.layout } else { "-" },
         option.expire,
         option.hashes,
         short(option.cells as f64),

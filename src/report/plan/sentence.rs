@@ -21,11 +21,7 @@ pub fn reason(plan: &Plan, wish: &Wish) -> String {
     let why = match (plan.asked.flows, plan.asked.target) {
         (None, _) => format!("takes the most flows, {}", grouped(best.flows)),
         (_, None) => format!("errs least in this memory, {} of lookups", rate(best.total_rate)),
-        _ => format!(
-            "takes the least memory that will do, {} or {:.1} bits a flow",
-            bytes((best.room.bits / 8.0) as u64),
-            best.bits_per_flow
-        ),
+        _ => format!("takes the least memory that will do, {:.1} bits a flow", best.bits_per_flow),
     };
     let (accesses, first) = (best.memory_accesses, plan.options.first());
     let lines = match first {
