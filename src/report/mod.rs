@@ -7,6 +7,7 @@
 //! | [`plan`] | `acsm plan`: stores that would do |
 //! | [`compare`] | the report of `acsm compare` |
 //! | [`alert`] | alerts while a run goes on: EVE lines, text, and the steps of a watched flow |
+//! | [`plot`], [`markup`] | figures as SVG; safe text for HTML |
 //! | [`trace`] | what every report says about its trace |
 //! | [`mod@text`] | numbers, sizes, bars and headings |
 //!
@@ -16,7 +17,9 @@
 pub mod alert;
 pub mod compare;
 pub mod inspect;
+pub mod markup;
 pub mod plan;
+pub mod plot;
 pub mod replay;
 pub mod text;
 pub mod trace;
