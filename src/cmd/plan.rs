@@ -1,8 +1,8 @@
 //! `acsm plan`: which store, how large, and what it will get wrong.
 
+use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
@@ -16,7 +16,7 @@ use crate::engine::{Demand, demand};
 use crate::machine::Machine;
 use crate::model::StateMix;
 use crate::model::plan::{Expire, Shape, Target, Traffic, Wish, plan};
-use crate::report::plan::{Origin, PlanReport, page};
+use crate::report::plan::{Origin, PlanReport, frontier_figure, page};
 use crate::time::NANOS_PER_SEC;
 use crate::units::{parse_bytes, parse_count, parse_duration_nanos, parse_share};
 
@@ -85,6 +85,10 @@ pub struct PlanArgs {
     #[arg(long, help_heading = TRAFFIC)]
     vlan_in_key: bool,
 
+    /// Also draw what errors cost, store by store, into this SVG file
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
+
     /// Print one JSON document instead of a table
     #[arg(long)]
     json: bool,
@@ -143,6 +147,11 @@ pub fn run(args: &PlanArgs) -> anyhow::Result<ExitCode> {
         trace: args.trace.iter().map(|path| path.display().to_string()).collect(),
     };
     let report = PlanReport::new(&wish, &plan, origin);
+    if let Some(path) = &args.plot {
+        let expire = recommended.first().copied().unwrap_or(Expire::Timer);
+        let figure = frontier_figure(&wish, expire).map_err(Usage::new)?;
+        fs::write(path, figure.document()).with_context(|| format!("--plot {}", path.display()))?;
+    }
     if args.json {
         return output::json_to_stdout(&report);
     }
@@ -180,7 +189,7 @@ impl PlanArgs {
         drop(progress);
         if !self.quiet {
             output::warn_of_damage(source.damages());
-            signals::warn_of_interruption(&Arc::clone(&stop));
+            signals::warn_of_interruption(&stop);
         }
         let measured = result.context("--trace cannot be read to its end")?;
         if measured.flows_peak == 0 {

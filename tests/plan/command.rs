@@ -143,3 +143,19 @@ fn a_store_with_more_flows_than_it_was_made_for_is_warned_of() {
     assert_eq!(text(&roomy.stderr), "");
     assert!(text(&roomy.stdout).contains("of lookups wrong at this load"));
 }
+
+#[test]
+fn the_frontier_is_drawn() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("frontier.svg");
+    let drawn = acsm(&format!("plan --flows 1M --plot {}", path.display()));
+    assert!(drawn.status.success(), "{}", text(&drawn.stderr));
+    let svg = std::fs::read_to_string(&path).unwrap();
+    assert!(svg.starts_with("<svg xmlns=") && svg.trim_end().ends_with("</svg>"));
+    for series in ["bound", "kbf blocked:2", "bhbf", "fcf"] {
+        assert!(svg.contains(&format!(">{series}<")), "{series}");
+    }
+    let nowhere = acsm("plan --plot no-such-folder/frontier.svg");
+    assert_eq!(nowhere.status.code(), Some(1));
+    assert!(text(&nowhere.stderr).contains("--plot no-such-folder/frontier.svg"));
+}

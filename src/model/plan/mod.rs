@@ -12,8 +12,10 @@
 //! | `theory`, `curve` | errors by load, computed once |
 //! | `solve` | least memory, least error, most flows |
 //! | `predict` | errors of a store that exists |
+//! | `frontier` | what each error costs |
 
 mod curve;
+mod frontier;
 mod predict;
 mod room;
 mod shape;
@@ -25,6 +27,7 @@ mod wish;
 
 use std::cmp::Ordering;
 
+pub use frontier::frontier;
 pub use room::Room;
 pub use shape::{Backend, Expire, LayoutKind, Shape};
 pub use theory::Theory;

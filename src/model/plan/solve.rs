@@ -233,8 +233,7 @@ fn last_not_above_zero((least, most): (f64, f64), f: impl Fn(f64) -> f64) -> Opt
     if at_high <= 0.0 {
         return Some(high);
     }
-    // NaN has no place either.
-    if !(at_low <= 0.0) {
+    if at_low.is_nan() || at_low > 0.0 {
         return None;
     }
     let mut weights = (1.0, 1.0);

@@ -111,7 +111,7 @@ impl Wish {
                 return Err(WishError::Rate { option, rate: target.rate() });
             }
         }
-        if let Some(rate) = self.packets_per_second.filter(|rate| !(*rate > 0.0)) {
+        if let Some(rate) = self.packets_per_second.filter(|rate| rate.is_nan() || *rate <= 0.0) {
             return Err(WishError::PacketRate(rate));
         }
         let target = match (self.target, self.memory_bytes, self.flows) {

@@ -1,11 +1,15 @@
-//! What `acsm plan` says: [`PlanReport`] is the JSON contract, [`page`] the same for people.
+//! What `acsm plan` says: [`PlanReport`] is the JSON contract, [`page`] the same for people,
+//! [`frontier_figure`] what errors cost.
 
+mod figure;
 pub mod page;
 mod sentence;
 
 use serde::Serialize;
 
 use crate::model::plan::{Plan, PlanOption, Target, Wish};
+
+pub use figure::frontier_figure;
 
 /// The one document that `acsm plan --json` prints.
 #[derive(Debug, Clone, PartialEq, Serialize)]
