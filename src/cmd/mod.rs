@@ -11,6 +11,7 @@ mod generate;
 mod input;
 mod inspect;
 mod output;
+mod plan;
 mod progress;
 mod replay;
 mod rule_args;
@@ -39,6 +40,7 @@ const EXAMPLES: &str = "\
 Examples, one a verb:
   acsm inspect traffic.pcap                    what is in a capture, exactly
   acsm replay --preset operator traffic.pcap   what is odd about it
+  acsm plan --flows 2M --memory 16MiB          which store, and what it will get wrong
   acsm generate -o day.pcap --attacks all      a trace to try it on, with ground truth
   acsm rules show tcp-connection               the rules behind alerts: a start for your own
   acsm completions bash                        for your shell
@@ -57,6 +59,7 @@ pub struct Cli {
 enum Command {
     Replay(Box<replay::ReplayArgs>),
     Inspect(inspect::InspectArgs),
+    Plan(plan::PlanArgs),
     Generate(generate::Args),
     Rules(rules::RulesArgs),
     Completions(completions::CompletionsArgs),
@@ -72,6 +75,7 @@ pub fn run(arguments: Vec<OsString>) -> anyhow::Result<ExitCode> {
     match cli.command {
         Command::Replay(args) => replay::run(&args),
         Command::Inspect(args) => inspect::run(&args),
+        Command::Plan(args) => plan::run(&args),
         Command::Generate(args) => generate::run(args),
         Command::Rules(args) => rules::run(args),
         Command::Completions(args) => completions::run(&args),

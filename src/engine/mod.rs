@@ -13,6 +13,7 @@
 //! | `crew`, `worker` | the workers, in threads or inline; what one does with a packet |
 //! | [`verify`] | the exact shadow, and the errors it counts |
 //! | `gather`, `hygiene`, `cooldown` | findings back in order, thinned out, to the [`Sink`] |
+//! | `demand` | what a trace asks of a store, for plans |
 //! | [`thresholds`] | floods, scans and storms, in sketches of their own |
 //!
 //! What comes out does not depend on the number of workers: flows live in 16 shards by their
@@ -22,6 +23,7 @@ mod alert;
 mod clock;
 mod cooldown;
 mod crew;
+mod demand;
 mod event;
 mod finding;
 mod front;
@@ -36,6 +38,7 @@ mod worker;
 
 pub use alert::{Alert, Sink, WatchStep};
 pub use clock::Phase;
+pub use demand::{Demand, demand};
 pub use front::Watch;
 pub use gather::{AlertCounts, AlertDifference};
 pub use hygiene::LeftOut;
