@@ -20,7 +20,7 @@
 //! | | [`store`] | `Store`: exact, dbf, sbf, kbf, bhbf, fcf; aging |
 //! | | [`model`] | closed forms, by the names of the stores; plans |
 //! | C pipeline | [`capture`] | `Source`, `Frame`; file readers; parsing to TCP |
-//! | | [`engine`] | one run: workers that drive flows, the exact shadow, thresholds, alerts in order |
+//! | | [`engine`] | one run: workers that drive flows, the exact shadow, thresholds, alerts in order; or many runs compared |
 //! | D outputs | [`report`] | what people and programs get to see |
 //! | E tools | [`trace`] | a seeded generator of labelled traces |
 //! | F commands | [`cmd`] | one file a verb |
@@ -57,8 +57,8 @@
 //!   fast it runs. All randomness comes from a seed. What comes out does not depend on the number of
 //!   workers.
 //! - No input makes it panic, and no file decides how much memory is taken, but where exact
-//!   answers are asked for: `inspect`, `exact` without `--memory` and `--verify` grow with the
-//!   number of flows.
+//!   answers are asked for: `inspect`, `exact` without `--memory`, `--verify` and `compare` grow with
+//!   the number of flows.
 //! - Nothing per packet allocates, locks, formats or dispatches dynamically: the store is chosen once
 //!   per run ([`store::with_store`]), and all behind it is generic.
 //! - Each layer has its own small error type: its message is about its own layer, the cause is in

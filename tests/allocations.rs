@@ -5,6 +5,8 @@
 //! the count of a short trace is taken from that of a long one.
 #![allow(unsafe_code)]
 
+#[path = "../benches/harness/compare_plan.rs"]
+mod compare_plan;
 #[path = "../benches/harness/plan.rs"]
 mod plan;
 
@@ -16,6 +18,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use acsm::capture::parse::Parser;
 use acsm::capture::{CaptureError, FileSource, Frame, Source, TimeWindow};
+use acsm::engine::compare::compare;
 use acsm::engine::run;
 use acsm::engine::thresholds::{SketchLimits, Thresholds};
 use acsm::flow::Packet;
@@ -24,6 +27,7 @@ use acsm::spec::Backend;
 use acsm::trace::{Format, Link, Precision, Profile, Trace, TraceSpec};
 use tempfile::TempDir;
 
+use compare_plan::compare_plan;
 use plan::{NullSink, replay_plan};
 
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
@@ -203,6 +207,23 @@ fn the_engine_allocates_nothing_per_packet() {
             let name = backend.name();
             assert!(growth <= GROWTH_MAX, "{name}, {workers} workers: {growth} more allocations");
         }
+    }
+}
+
+#[test]
+fn comparisons_allocate_nothing_per_packet() {
+    let _alone = alone();
+    let files = Files::pcap(Link::Raw);
+    for threads in [1, 2] {
+        let mut replay = replay_plan(Backend::Kbf, threads);
+        replay.store.flows = 10_000;
+        let plan = compare_plan(replay, &[Backend::Kbf, Backend::Exact], &[0.1, 0.001]);
+        let never = AtomicBool::new(false);
+        let growth = growth(&files, |path| {
+            let outcome = compare(&plan, &mut open(path), &Parser::default(), &never, |_| {});
+            outcome.unwrap().frames.tcp_packets
+        });
+        assert!(growth <= GROWTH_MAX, "{threads} threads: {growth} more allocations");
     }
 }
 

@@ -42,6 +42,9 @@ fn paths(value: &Value, path: &str, found: &mut BTreeSet<String>) {
         Value::Object(map) if !MAPS.contains(&path) => {
             map.iter().for_each(|(key, value)| paths(value, &format!("{path}.{key}"), found));
         }
+        Value::Array(items) if items.first().is_some_and(Value::is_object) => {
+            items.iter().for_each(|item| paths(item, &format!("{path}[]"), found));
+        }
         _ => drop(found.insert(path.to_owned())),
     }
 }
@@ -111,6 +114,13 @@ fn plan_prints_the_keys_that_are_documented() {
         paths(option, "", &mut real);
     }
     assert_same(told, &real);
+}
+
+#[test]
+fn compare_prints_the_keys_that_are_documented() {
+    let json = document("json.md");
+    let real = paths_of_document(&acsm(&["compare", "--json", "traces/mixed.pcap"]));
+    assert_same(first_column(section(&json, "`compare --json`")), &real);
 }
 
 #[test]

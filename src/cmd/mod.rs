@@ -5,6 +5,7 @@
 //! standard output, talk to standard error. Exit codes: 0 done, 1 failed, 2 wrong usage
 //! ([`Usage`], where clap cannot see it).
 
+mod compare;
 mod completions;
 mod config;
 mod generate;
@@ -41,6 +42,7 @@ Examples, one a verb:
   acsm inspect traffic.pcap                    what is in a capture, exactly
   acsm replay --preset operator traffic.pcap   what is odd about it
   acsm plan --flows 2M --memory 16MiB          which store, and what it will get wrong
+  acsm compare --out report traffic.pcap       what a filter in place of a table costs
   acsm generate -o day.pcap --attacks all      a trace to try it on, with ground truth
   acsm rules show tcp-connection               the rules behind alerts: a start for your own
   acsm completions bash                        for your shell
@@ -60,6 +62,7 @@ enum Command {
     Replay(Box<replay::ReplayArgs>),
     Inspect(inspect::InspectArgs),
     Plan(plan::PlanArgs),
+    Compare(Box<compare::CompareArgs>),
     Generate(generate::Args),
     Rules(rules::RulesArgs),
     Completions(completions::CompletionsArgs),
@@ -76,6 +79,7 @@ pub fn run(arguments: Vec<OsString>) -> anyhow::Result<ExitCode> {
         Command::Replay(args) => replay::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Plan(args) => plan::run(&args),
+        Command::Compare(args) => compare::run(&args),
         Command::Generate(args) => generate::run(args),
         Command::Rules(args) => rules::run(args),
         Command::Completions(args) => completions::run(&args),

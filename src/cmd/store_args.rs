@@ -32,6 +32,26 @@ pub struct StoreArgs {
     #[arg(long, value_name = "SIZE", conflicts_with = "fp_rate", value_parser = parse_bytes)]
     pub memory: Option<u64>,
 
+    #[command(flatten)]
+    pub shape: ShapeArgs,
+
+    /// How kbf decodes cells that several flows share [default: all-pairs]
+    #[arg(long, help_heading = VARIANTS, value_enum)]
+    pub decode: Option<DecodeName>,
+
+    /// What sbf does with flows that share a cell [default: stateful]
+    #[arg(long, help_heading = VARIANTS, value_enum)]
+    pub sbf_rules: Option<SbfRulesName>,
+
+    /// dbf with single bits in place of counters: only the timer empties them
+    #[arg(long, help_heading = VARIANTS)]
+    pub no_counters: bool,
+}
+
+/// What any store can be told, whatever decides its size.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Store")]
+pub struct ShapeArgs {
     /// Cells per flow, if not the best number
     #[arg(long, value_name = "K")]
     pub hashes: Option<usize>,
@@ -69,18 +89,6 @@ pub struct StoreArgs {
     /// Whether look-ups that find nothing keep the cells they met alive (ACSM 2006's wording)
     #[arg(long, help_heading = VARIANTS, value_enum, default_value = "found")]
     pub touch: Touch,
-
-    /// How kbf decodes cells that several flows share [default: all-pairs]
-    #[arg(long, help_heading = VARIANTS, value_enum)]
-    pub decode: Option<DecodeName>,
-
-    /// What sbf does with flows that share a cell [default: stateful]
-    #[arg(long, help_heading = VARIANTS, value_enum)]
-    pub sbf_rules: Option<SbfRulesName>,
-
-    /// dbf with single bits in place of counters: only the timer empties them
-    #[arg(long, help_heading = VARIANTS)]
-    pub no_counters: bool,
 }
 
 /// The structures by name.
@@ -168,52 +176,17 @@ fn parse_phase(text: &str) -> Result<PhaseChoice, String> {
     }
 }
 
-impl StoreArgs {
-    /// The store that is asked for, for a machine of so many states.
-    pub fn spec(&self, default_backend: Backend, states: usize) -> StoreSpec {
+impl ShapeArgs {
+    /// A store of this shape, in its default variant, for a machine of so many states.
+    pub fn spec(&self, backend: Backend, states: usize) -> StoreSpec {
         StoreSpec {
-            backend: self.backend.map_or(default_backend, Backend::from),
-            states,
-            flows: self.flows,
-            budget: match self.memory {
-                Some(bytes) => Budget::MemoryBytes(bytes),
-                None => Budget::FpRate(self.fp_rate.unwrap_or(0.01)),
-            },
             hashes: self.hashes,
             cell_bits: self.cell_bits,
             layout: self.layout.unwrap_or(LayoutKind::Spread),
             expire: self.expire.into(),
             recycle_at: self.recycle_at,
             retain: !self.no_retain,
-            sbf: match self.sbf_rules {
-                None | Some(SbfRulesName::Stateful) => SbfRules::Stateful,
-                Some(SbfRulesName::PaperKbf) => SbfRules::PaperKbf,
-            },
-            decode: match self.decode {
-                None | Some(DecodeName::AllPairs) => KbfDecode::AllPairs,
-                Some(DecodeName::Literal) => KbfDecode::Literal,
-                Some(DecodeName::ThreeWay) => KbfDecode::ThreeWay,
-            },
-            dbf_counters: !self.no_counters,
-        }
-    }
-
-    /// The variants that were asked for must be variants of `backend`.
-    pub fn check_variants(&self, backend: Backend) -> Result<(), SpecError> {
-        let variants = [
-            ("--decode", self.decode.is_some(), Backend::Kbf),
-            ("--sbf-rules", self.sbf_rules.is_some(), Backend::Sbf),
-            ("--no-counters", self.no_counters, Backend::Dbf),
-        ];
-        let stray = variants.into_iter().find(|&(_, given, of)| given && of != backend);
-        let has_no_layout = matches!(backend, Backend::Exact | Backend::Fcf);
-        let layout = (self.layout.is_some() && has_no_layout).then_some("--layout");
-        if self.no_retain && self.expire != ExpireName::Recycle {
-            return Err(SpecError::NotRecycling { option: "--no-retain", with: "recycle" });
-        }
-        match stray.map(|(option, ..)| option).or(layout) {
-            Some(option) => Err(SpecError::NotFor { option, backend: backend.name() }),
-            None => Ok(()),
+            ..StoreSpec::new(backend, states)
         }
     }
 
@@ -239,6 +212,49 @@ impl From<ExpireName> for Expire {
             ExpireName::Recycle => Expire::Recycle,
             ExpireName::TwoPhase => Expire::TwoPhase,
             ExpireName::None => Expire::None,
+        }
+    }
+}
+
+impl StoreArgs {
+    /// The store that is asked for, for a machine of so many states.
+    pub fn spec(&self, default_backend: Backend, states: usize) -> StoreSpec {
+        StoreSpec {
+            flows: self.flows,
+            budget: match self.memory {
+                Some(bytes) => Budget::MemoryBytes(bytes),
+                None => Budget::FpRate(self.fp_rate.unwrap_or(0.01)),
+            },
+            sbf: match self.sbf_rules {
+                None | Some(SbfRulesName::Stateful) => SbfRules::Stateful,
+                Some(SbfRulesName::PaperKbf) => SbfRules::PaperKbf,
+            },
+            decode: match self.decode {
+                None | Some(DecodeName::AllPairs) => KbfDecode::AllPairs,
+                Some(DecodeName::Literal) => KbfDecode::Literal,
+                Some(DecodeName::ThreeWay) => KbfDecode::ThreeWay,
+            },
+            dbf_counters: !self.no_counters,
+            ..self.shape.spec(self.backend.map_or(default_backend, Backend::from), states)
+        }
+    }
+
+    /// The variants that were asked for must be variants of `backend`.
+    pub fn check_variants(&self, backend: Backend) -> Result<(), SpecError> {
+        let variants = [
+            ("--decode", self.decode.is_some(), Backend::Kbf),
+            ("--sbf-rules", self.sbf_rules.is_some(), Backend::Sbf),
+            ("--no-counters", self.no_counters, Backend::Dbf),
+        ];
+        let stray = variants.into_iter().find(|&(_, given, of)| given && of != backend);
+        let has_no_layout = matches!(backend, Backend::Exact | Backend::Fcf);
+        let layout = (self.shape.layout.is_some() && has_no_layout).then_some("--layout");
+        if self.shape.no_retain && self.shape.expire != ExpireName::Recycle {
+            return Err(SpecError::NotRecycling { option: "--no-retain", with: "recycle" });
+        }
+        match stray.map(|(option, ..)| option).or(layout) {
+            Some(option) => Err(SpecError::NotFor { option, backend: backend.name() }),
+            None => Ok(()),
         }
     }
 }

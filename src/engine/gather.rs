@@ -45,6 +45,20 @@ pub struct AlertDifference {
     pub spurious: u64,
 }
 
+/// From the surplus of each (rule, flow): alerts shown less those of an exact store.
+impl FromIterator<i64> for AlertDifference {
+    fn from_iter<I: IntoIterator<Item = i64>>(surpluses: I) -> AlertDifference {
+        let mut difference = AlertDifference::default();
+        for surplus in surpluses {
+            match surplus < 0 {
+                true => difference.missed += surplus.unsigned_abs(),
+                false => difference.spurious += surplus.unsigned_abs(),
+            }
+        }
+        difference
+    }
+}
+
 impl<'a, K: Sink> Gather<'a, K> {
     /// Hands on to `sink` what `filter` admits. `shadow_filter`, in the same state, compares.
     pub fn new(
@@ -96,16 +110,7 @@ impl<'a, K: Sink> Gather<'a, K> {
 
     /// What became of all alerts.
     pub fn finish(self) -> AlertCounts {
-        let difference = self.shadow.map(|shadow| {
-            let mut difference = AlertDifference::default();
-            for surplus in shadow.surplus.into_values() {
-                match surplus < 0 {
-                    true => difference.missed += surplus.unsigned_abs(),
-                    false => difference.spurious += surplus.unsigned_abs(),
-                }
-            }
-            difference
-        });
+        let difference = self.shadow.map(|shadow| shadow.surplus.into_values().collect());
         AlertCounts { shown: self.filter.shown, left_out: self.filter.left_out, difference }
     }
 }

@@ -14,6 +14,7 @@
 //! | [`verify`] | the exact shadow, and the errors it counts |
 //! | `gather`, `hygiene`, `cooldown` | findings back in order, thinned out, to the [`Sink`] |
 //! | `demand` | what a trace asks of a store, for plans |
+//! | [`compare`](mod@compare) | many runs over one pass, each against the exact truth |
 //! | [`thresholds`] | floods, scans and storms, in sketches of their own |
 //!
 //! What comes out does not depend on the number of workers: flows live in 16 shards by their
@@ -21,6 +22,7 @@
 
 mod alert;
 mod clock;
+pub mod compare;
 mod cooldown;
 mod crew;
 mod demand;
@@ -44,4 +46,4 @@ pub use gather::{AlertCounts, AlertDifference};
 pub use hygiene::LeftOut;
 pub use run::{Outcome, RunError, RunPlan, run};
 pub use tally::{Lookups, Nanos, Tally};
-pub use verify::Errors;
+pub use verify::{ErrorKind, Errors};

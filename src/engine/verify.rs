@@ -4,18 +4,50 @@
 //! can lead to others; that is what a user gets. The shadow forgets by the store's rule, so aging
 //! and recycling are never counted as errors: it takes the store's own epochs, shard by shard.
 
-use std::collections::HashMap;
-
 use super::event::Event;
 use super::worker::{is_half_open, write};
-use crate::flow::{FlowId, FlowKey};
+use crate::flow::FlowId;
 use crate::machine::{Machine, RuleSet};
-use crate::spec::{Backend, Expire, StoreSpec};
+use crate::spec::{Expire, StoreSpec};
 use crate::state::{Lookup, State};
-use crate::store::{Epoch, Exact, Flow, Stamp, Store, StoreError};
+use crate::store::{Epoch, Flow, History, Stamp, Store, StoreError};
 
-/// Flows that the shadows of all shards have room for before they first grow.
-const FIRST_FLOWS: u64 = 1 << 16;
+/// Flows that the shadow of a shard has room for before it first grows.
+const FIRST_FLOWS: usize = 1 << 12;
+
+/// How an answer can be wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ErrorKind {
+    /// The flow does not exist, and a state was told.
+    FalsePositive,
+    /// The flow does not exist, and the store could not tell.
+    DontKnowAbsent,
+    /// The flow exists, and was not found.
+    FalseNegative,
+    /// The flow exists, and its state could not be told.
+    DontKnow,
+    /// The flow exists, and a wrong state was told.
+    FalseReturn,
+}
+
+impl ErrorKind {
+    /// How many kinds there are.
+    pub const COUNT: usize = 5;
+
+    /// What is wrong with `answer`, if anything is. An exact table always knows.
+    #[inline]
+    pub fn of(answer: Lookup, truth: Lookup) -> Option<ErrorKind> {
+        match (truth, answer) {
+            (Lookup::Known(state), Lookup::Known(told)) if told == state => None,
+            (Lookup::Known(_), Lookup::Known(_)) => Some(ErrorKind::FalseReturn),
+            (Lookup::Known(_), Lookup::Absent) => Some(ErrorKind::FalseNegative),
+            (Lookup::Known(_), Lookup::DontKnow) => Some(ErrorKind::DontKnow),
+            (_, Lookup::Absent) => None,
+            (_, Lookup::Known(_)) => Some(ErrorKind::FalsePositive),
+            (_, Lookup::DontKnow) => Some(ErrorKind::DontKnowAbsent),
+        }
+    }
+}
 
 /// How often the store was wrong, before the step, at every lookup.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -43,28 +75,26 @@ pub struct Errors {
 impl Errors {
     /// Counts one answer against the truth; says whether it was wrong.
     fn count(&mut self, answer: Lookup, truth: Lookup) -> bool {
-        let counter = match truth {
-            Lookup::Known(state) => {
-                self.lookups_extant += 1;
-                match answer {
-                    Lookup::Known(told) if told == state => return false,
-                    Lookup::Known(_) => &mut self.false_return,
-                    Lookup::Absent => &mut self.false_negative,
-                    Lookup::DontKnow => &mut self.dont_know,
-                }
-            }
-            // An exact table always knows.
-            Lookup::Absent | Lookup::DontKnow => {
-                self.lookups_absent += 1;
-                match answer {
-                    Lookup::Absent => return false,
-                    Lookup::Known(_) => &mut self.false_positive,
-                    Lookup::DontKnow => &mut self.dont_know_absent,
-                }
-            }
-        };
-        *counter += 1;
-        true
+        match truth {
+            Lookup::Known(_) => self.lookups_extant += 1,
+            Lookup::Absent | Lookup::DontKnow => self.lookups_absent += 1,
+        }
+        let error = ErrorKind::of(answer, truth);
+        if let Some(kind) = error {
+            *self.of_kind(kind) += 1;
+        }
+        error.is_some()
+    }
+
+    /// The counter of one kind of error.
+    pub(super) fn of_kind(&mut self, kind: ErrorKind) -> &mut u64 {
+        match kind {
+            ErrorKind::FalsePositive => &mut self.false_positive,
+            ErrorKind::DontKnowAbsent => &mut self.dont_know_absent,
+            ErrorKind::FalseNegative => &mut self.false_negative,
+            ErrorKind::DontKnow => &mut self.dont_know,
+            ErrorKind::FalseReturn => &mut self.false_return,
+        }
     }
 
     /// Adds another worker's counts: its flows are different ones.
@@ -98,15 +128,30 @@ impl Errors {
 /// The exact shadow of one worker's shards.
 pub struct Verifier {
     /// By shard: each forgets at its own time.
-    shadows: Vec<Exact>,
+    shadows: Vec<Shadow>,
     expire: Expire,
     /// Whether the flow that makes a store recycle is the first of its next cycle.
     retains: bool,
     half_open: [bool; State::LIMIT],
-    /// Every flow that ever was, and whether the store was ever wrong about it.
-    flows: HashMap<FlowKey, bool>,
     errors: Errors,
     scope: Scope,
+}
+
+/// The truth about one shard.
+struct Shadow {
+    flows: History,
+    /// Whether the store was ever wrong about a flow, by its number in `flows`.
+    wrong: Vec<bool>,
+}
+
+impl Shadow {
+    /// Notes that the store was wrong about the flow looked up last.
+    fn note_wrong(&mut self) {
+        self.wrong.resize(self.flows.flows(), false);
+        if let Some(flow) = self.wrong.get_mut(self.flows.flow() as usize) {
+            *flow = true;
+        }
+    }
 }
 
 /// Which packets the shadow takes.
@@ -121,17 +166,16 @@ pub enum Scope {
 impl Verifier {
     /// A shadow for flows of `machine` that forgets as `store` does.
     pub fn new(machine: &Machine, store: &StoreSpec, scope: Scope) -> Result<Verifier, StoreError> {
-        let mut spec = StoreSpec::new(Backend::Exact, machine.states().len());
-        spec.flows = FIRST_FLOWS;
-        let sizing = spec.sizing()?;
         let forgets = store.expire != Expire::None;
-        let shadow = |_| Exact::growing(&sizing, forgets);
+        let shadow = |_| {
+            let flows = History::new(forgets, FIRST_FLOWS)?;
+            Ok(Shadow { flows, wrong: Vec::new() })
+        };
         Ok(Verifier {
-            shadows: (0..FlowId::SHARDS).map(shadow).collect::<Result<_, _>>()?,
+            shadows: (0..FlowId::SHARDS).map(shadow).collect::<Result<_, StoreError>>()?,
             expire: store.expire,
             retains: store.expire == Expire::Recycle && store.retain,
             half_open: machine.half_open(),
-            flows: HashMap::new(),
             errors: Errors::default(),
             scope,
         })
@@ -154,10 +198,11 @@ impl Verifier {
         machine: &Machine,
     ) -> (Lookup, RuleSet) {
         let shadow = &mut self.shadows[event.id.shard()];
-        let place = shadow.locate(flow);
-        let truth = shadow.lookup(&place, before);
-        let wrong = self.errors.count(answer, truth);
-        *self.flows.entry(flow.key).or_default() |= wrong;
+        let place = shadow.flows.locate(flow);
+        let truth = shadow.flows.lookup(&place, before);
+        if self.errors.count(answer, truth) {
+            shadow.note_wrong();
+        }
         let outcome = event.step(machine, truth);
         let stamp = |state| -> Stamp {
             match self.expire {
@@ -165,17 +210,19 @@ impl Verifier {
                 _ => before.stamp(),
             }
         };
-        let now_in = write(shadow, &place, truth, outcome.next, &stamp, before);
+        let now_in = write(&mut shadow.flows, &place, truth, outcome.next, &stamp, before);
         if let Some(state) = now_in.filter(|_| self.retains && before != after) {
-            shadow.insert(&place, state, after.stamp());
+            shadow.flows.insert(&place, state, after.stamp());
         }
         (truth, outcome.alerts)
     }
 
     /// What was counted; `None` if the shadow did not take everything.
     pub fn finish(mut self) -> Option<Errors> {
-        self.errors.flows_total = self.flows.len() as u64;
-        self.errors.flows_wrong = self.flows.values().filter(|wrong| **wrong).count() as u64;
+        for Shadow { flows, wrong } in &self.shadows {
+            self.errors.flows_total += flows.flows() as u64;
+            self.errors.flows_wrong += wrong.iter().filter(|wrong| **wrong).count() as u64;
+        }
         (self.scope == Scope::Everything).then_some(self.errors)
     }
 }

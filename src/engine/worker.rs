@@ -27,12 +27,12 @@ pub struct WorkPlan<'a> {
 
 /// So many events are located and prefetched before the first of them is looked up: enough to
 /// hide the latency of memory, few enough to stay in the first-level cache.
-const GROUP: usize = 16;
+pub(super) const GROUP: usize = 16;
 
 /// A shard is swept each time it has seen so many events…
-const SWEEP_EVERY: u32 = 64;
+pub(super) const SWEEP_EVERY: u32 = 64;
 /// …over so many cells: 4 a packet.
-const SWEEP_CELLS: usize = 256;
+pub(super) const SWEEP_CELLS: usize = 256;
 
 /// Owns some of the shards and all that happens to their flows.
 pub struct Worker<'a, S: Store> {

@@ -325,15 +325,28 @@ mod tests {
         assert!(message(bhbf(Some(32))).starts_with("--cell-bits 32: bhbf has cells of 16 bits"));
     }
 
+    const LAYOUTS: [LayoutKind; 3] =
+        [LayoutKind::Spread, LayoutKind::Blocked(1), LayoutKind::Blocked(3)];
+    const EXPIRES: [Expire; 3] = [Expire::Timer, Expire::Recycle, Expire::TwoPhase];
+
+    /// Every layout with every way to expire.
+    fn variants(spec: StoreSpec) -> impl Iterator<Item = StoreSpec> {
+        let of = move |(layout, expire)| StoreSpec { layout, expire, ..spec.clone() };
+        LAYOUTS.into_iter().flat_map(|layout| EXPIRES.map(|expire| (layout, expire))).map(of)
+    }
+
     #[test]
     fn memory_is_used_up_and_never_exceeded() {
-        for bytes in [1024, 5000, 1 << 20, 12_345_678] {
+        for bytes in [6144, 10_000, 1 << 20, 12_345_678] {
             for flows in [1, 1000, 1_000_000_000] {
-                let sizing = kbf(flows, Budget::MemoryBytes(bytes)).sizing().unwrap();
-                assert!(sizing.bits <= 8 * bytes, "{sizing:?}");
-                let spare = bytes - sizing.bits / 8;
-                // At most a line a shard is left, and the cells that k does not divide.
-                assert!(spare < 2 * SHARDS * LINE_BYTES as u64, "{spare} of {bytes}");
+                for spec in variants(kbf(flows, Budget::MemoryBytes(bytes))) {
+                    let sizing = spec.sizing().unwrap();
+                    assert!(sizing.bits <= 8 * bytes, "{sizing:?}");
+                    let spare = bytes - sizing.bits / 8;
+                    // At most a line an array is left, and the cells that k does not divide.
+                    let line_each = SHARDS * sizing.phases * LINE_BYTES as u64;
+                    assert!(spare < 2 * line_each, "{spare} of {bytes}, {spec:?}");
+                }
             }
         }
         let best = kbf(1_000_000, Budget::MemoryBytes(12_800_000));
@@ -347,6 +360,30 @@ mod tests {
             let budget = Budget::MemoryBytes(bytes);
             let bhbf = StoreSpec { expire, budget, backend: Backend::Bhbf, ..best.clone() };
             assert_eq!(bhbf.sizing().unwrap().hashes, hashes, "{bytes} {expire:?}");
+        }
+    }
+
+    /// A store that recycles does so with the flows that it is made for, however it got its size.
+    #[test]
+    fn stores_are_full_with_the_flows_they_are_made_for() {
+        for budget in [Budget::FpRate(0.01), Budget::FpRate(0.1), Budget::MemoryBytes(2_000_000)] {
+            for spec in variants(kbf(100_000, budget)) {
+                let sizing = spec.sizing().unwrap();
+                let load = sizing.hashes as f64 * 100_000.0 / sizing.cells as f64;
+                match sizing.recycle_at {
+                    None => assert_eq!(spec.expire, Expire::Timer),
+                    Some(RecycleAt::Fill(fill)) => {
+                        assert!((fill + (-load).exp() - 1.0).abs() < 1e-12)
+                    }
+                    Some(at) => panic!("{at}"),
+                }
+                assert_eq!(sizing.phases, if spec.expire == Expire::TwoPhase { 2 } else { 1 });
+            }
+        }
+        // As many cells, whatever the layout and the number of arrays, but for rounding.
+        for spec in variants(kbf(1_000_000, Budget::FpRate(0.01))) {
+            let cells = spec.sizing().unwrap().cells as f64 / 1e6;
+            assert!((cells / 9.585 - 1.0).abs() < 2e-3, "{cells}, {spec:?}");
         }
     }
 
@@ -381,18 +418,22 @@ mod tests {
     fn the_least_that_is_named_works() {
         for backend in BACKENDS {
             for hashes in [None, Some(32)] {
-                let takes_hashes = !matches!(backend, Backend::Exact | Backend::Fcf);
-                let hashes = hashes.filter(|_| takes_hashes);
-                let spec = |bytes| StoreSpec {
-                    hashes,
-                    budget: Budget::MemoryBytes(bytes),
-                    ..StoreSpec::new(backend, 16)
-                };
-                let Err(SpecError::TooSmall { least, .. }) = spec(10).sizing() else {
-                    panic!("10 bytes are too small for {backend:?}")
-                };
-                assert!(spec(least).sizing().is_ok(), "{backend:?} {hashes:?}");
-                assert!(spec(least - 1).sizing().is_err(), "{backend:?} {hashes:?}");
+                let one_shape = matches!(backend, Backend::Exact | Backend::Fcf);
+                let hashes = hashes.filter(|_| !one_shape);
+                let variants = variants(StoreSpec { hashes, ..StoreSpec::new(backend, 16) });
+                // exact and fcf have no layout; and in one line there is no room for 32 cells of
+                // 16 bits with stamps.
+                let crowded = |spec: &StoreSpec| hashes.is_some() && spec.layout.lines(2) == 1;
+                for of in variants.take(if one_shape { 1 } else { 9 }).filter(|spec| !crowded(spec))
+                {
+                    let spec =
+                        |bytes| StoreSpec { budget: Budget::MemoryBytes(bytes), ..of.clone() };
+                    let Err(SpecError::TooSmall { least, .. }) = spec(10).sizing() else {
+                        panic!("10 bytes are too small for {of:?}")
+                    };
+                    assert!(spec(least).sizing().is_ok(), "{of:?}");
+                    assert!(spec(least - 1).sizing().is_err(), "{of:?}");
+                }
             }
         }
     }

@@ -193,11 +193,6 @@ impl<const BITS: u32, const TIMED: bool> Store for Dbf<BITS, TIMED> {
 
 impl<const BITS: u32> Erase for Dbf<BITS, false> {
     #[inline]
-    fn digest(place: &CellPlace) -> u64 {
-        place.0
-    }
-
-    #[inline]
     fn occupied(&self) -> u64 {
         self.cells.occupied()
     }

@@ -183,11 +183,6 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> Store for CellFilter<R, BI
 
 impl<R: CellRule, const BITS: u32> Erase for CellFilter<R, BITS, false> {
     #[inline]
-    fn digest(place: &Spots) -> u64 {
-        place.digest()
-    }
-
-    #[inline]
     fn occupied(&self) -> u64 {
         self.cells.occupied()
     }

@@ -53,6 +53,13 @@ impl Spots {
     }
 }
 
+impl PartialEq for Spots {
+    #[inline]
+    fn eq(&self, other: &Spots) -> bool {
+        self.digest == other.digest
+    }
+}
+
 /// Cuts the cells of one shard (in two phases: of half a shard) into parts.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Layout {

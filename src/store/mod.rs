@@ -3,7 +3,7 @@
 //! # Properties
 //!
 //! A store is one shard: the worker that owns it calls it, and nothing else does. Memory is
-//! allocated when it is made and never grows (but for the uncapped [`Exact`], the oracle). Stores
+//! allocated when it is made and never grows (but for the uncapped [`Exact`] and [`History`], the oracle). Stores
 //! read no clock: the caller says which [`Epoch`] it is, and never goes back. What an operation
 //! answers depends on the operations before it and their epochs alone, never on when
 //! [`Store::sweep`] came by.
@@ -23,6 +23,7 @@
 //! | `fcf` | fingerprints and states in a cuckoo table |
 //! | `filter` | the rest of a cell filter, the same for each rule |
 //! | `recycling` | stores that empty themselves when full, at once or by halves |
+//! | `static_set` | no store of flows: Bloom-α, for sets that never change |
 //! | `cells`, `lanes` | packed cells with stamps; several of them at once |
 //! | `layout`, `aging` | a flow's positions; epochs |
 //!
@@ -47,6 +48,7 @@ mod lanes;
 mod layout;
 mod recycling;
 mod sbf;
+mod static_set;
 mod stats;
 
 pub use aging::{Epoch, Stamp};
@@ -54,13 +56,14 @@ pub use bhbf::{Bhbf, BhbfRule};
 pub use choose::{StoreUser, with_store};
 pub use dbf::Dbf;
 pub use error::StoreError;
-pub use exact::{Exact, ExactPlace};
+pub use exact::{Exact, ExactPlace, FlowLookups, History};
 pub use fcf::{Fcf, FcfPlace};
 pub use filter::{CellFilter, CellRule};
 pub use kbf::{Encodings, Kbf, KbfRule};
 pub use layout::{CellPlace, Spots};
 pub use recycling::{Erase, Recycling};
 pub use sbf::{Sbf, SbfRule};
+pub use static_set::{Membership, StaticSet, StaticSetSpec};
 pub use stats::{Insertion, StoreStats};
 
 use crate::flow::{FlowId, FlowKey};

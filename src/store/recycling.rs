@@ -21,10 +21,7 @@ use crate::spec::{RecycleAt, Sizing};
 use crate::state::{Lookup, State};
 
 /// A store that can be emptied at once.
-pub trait Erase: Store {
-    /// What a flow's place is computed from: the same digest, the same place.
-    fn digest(place: &Self::Place) -> u64;
-
+pub trait Erase: Store<Place: PartialEq> {
     /// How many cells are in use.
     fn occupied(&self) -> u64;
 
@@ -73,7 +70,7 @@ enum Full {
 /// assert!(shard.stats().recycles > 15 && shard.stats().fill_ratio() < 0.5);
 /// # Ok::<(), acsm::store::StoreError>(())
 /// ```
-pub struct Recycling<S> {
+pub struct Recycling<S: Store> {
     active: S,
     frozen: Option<S>,
     full: Full,
@@ -85,7 +82,7 @@ pub struct Recycling<S> {
     moved: u64,
     retained: u64,
     /// The flow looked up last, if only the frozen array has it and nothing was written since.
-    in_frozen: Option<u64>,
+    in_frozen: Option<S::Place>,
 }
 
 impl<S: Erase> Recycling<S> {
@@ -163,7 +160,7 @@ impl<S: Erase> Recycling<S> {
         if self.frozen.is_none() {
             return false;
         }
-        if self.in_frozen != Some(S::digest(place)) {
+        if self.in_frozen != Some(*place) {
             self.lookup(place, now);
         }
         self.in_frozen.take().is_some()
@@ -208,7 +205,7 @@ impl<S: Erase> Store for Recycling<S> {
             return answer;
         }
         let answer = frozen.lookup(place, now);
-        self.in_frozen = (answer != Lookup::Absent).then(|| S::digest(place));
+        self.in_frozen = (answer != Lookup::Absent).then_some(*place);
         answer
     }
 

@@ -3,7 +3,13 @@
 //! [`CompareReport`] is the contract: `report.json` is it, and every other output (`report.csv`,
 //! `report.html`, the table on a terminal) shows numbers of it and none of its own.
 
+mod answer;
+pub mod csv;
+mod document;
 pub mod html;
+pub mod page;
+
+pub use document::{RunLabel, feedback_name};
 
 use serde::Serialize;
 

@@ -1,9 +1,13 @@
 //! `exact`: a hash table of full keys. The oracle, and what a user would pick instead of a filter.
 //!
-//! `table` finds a key's slot, `generations` keeps slots in the order in which they go idle.
+//! `table` finds a key's slot, `generations` keeps slots in the order in which they go idle;
+//! `history` is the variant that forgets no flow.
 
 mod generations;
+mod history;
 mod table;
+
+pub use history::{FlowLookups, History};
 
 use super::aging::{Epoch, Stamp};
 use super::error::{StoreError, allocate};

@@ -1,0 +1,83 @@
+//! `report.csv`: one row a run, flat columns, as RFC 4180 has it.
+//!
+//! Columns are the keys of a run in the JSON document, in its order: those of `errors` by
+//! themselves, those of `interval` as `interval_…_low` and `interval_…_high`. The timeline is left
+//! out: a row has no room for it. Numbers are written as in JSON, digit by digit.
+
+use std::io::{self, Write};
+
+use serde_json::Value;
+
+use super::{CompareReport, Run};
+
+/// Writes the table.
+pub fn write(report: &CompareReport, out: &mut dyn Write) -> io::Result<()> {
+    let mut head_written = false;
+    for run in &report.runs {
+        let columns = columns(run)?;
+        if !head_written {
+            line(out, columns.iter().map(|(name, _)| name.as_str()))?;
+            head_written = true;
+        }
+        line(out, columns.iter().map(|(_, value)| value.as_str()))?;
+    }
+    Ok(())
+}
+
+/// Names and values of a row.
+fn columns(run: &Run) -> io::Result<Vec<(String, String)>> {
+    let mut columns = Vec::new();
+    let Value::Object(run) = serde_json::to_value(run)? else { return Ok(columns) };
+    for (key, value) in run {
+        match (key.as_str(), value) {
+            ("timeline", _) => {}
+            ("interval", Value::Object(intervals)) => {
+                for (rate, ends) in intervals {
+                    for (end, at) in [("low", 0), ("high", 1)] {
+                        let value = ends.get(at).unwrap_or(&Value::Null);
+                        columns.push((format!("interval_{rate}_{end}"), text(value)));
+                    }
+                }
+            }
+            (_, Value::Object(inner)) => {
+                columns.extend(inner.iter().map(|(key, value)| (key.clone(), text(value))));
+            }
+            (_, value) => columns.push((key, text(&value))),
+        }
+    }
+    Ok(columns)
+}
+
+/// A value without JSON's quotes; nothing for null.
+fn text(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+fn line<'a>(out: &mut dyn Write, fields: impl Iterator<Item = &'a str>) -> io::Result<()> {
+    let quoted: Vec<String> = fields.map(quoted).collect();
+    write!(out, "{}\r\n", quoted.join(","))
+}
+
+/// In quotes if it needs them.
+fn quoted(field: &str) -> String {
+    match field.contains(['"', ',', '\r', '\n']) {
+        true => format!("\"{}\"", field.replace('"', "\"\"")),
+        false => field.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_quoted_only_if_they_must_be() {
+        assert_eq!(quoted("paper-kbf"), "paper-kbf");
+        assert_eq!(quoted("a,b"), "\"a,b\"");
+        assert_eq!(quoted("say \"so\"\r\n"), "\"say \"\"so\"\"\r\n\"");
+    }
+}

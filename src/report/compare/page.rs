@@ -1,0 +1,99 @@
+//! The comparison on a terminal: a table for each way of being equal and each loop, with bars.
+
+use std::io::{self, Write};
+
+use super::{CompareReport, Run};
+use crate::report::text::{FAINT, HEADING, bar, duration, grouped};
+use crate::time::NANOS_PER_SEC;
+
+/// Columns of the longest bar.
+const BAR_COLUMNS: usize = 24;
+/// Bars begin at 1e-6.
+const DECADES: f64 = 6.0;
+
+/// Writes the whole of it.
+pub fn write(report: &CompareReport, out: &mut impl Write) -> io::Result<()> {
+    let (trace, load) = (&report.trace, &report.load);
+    let span = duration((load.seconds * NANOS_PER_SEC as f64) as u64);
+    writeln!(out, "{HEADING}Trace{HEADING:#}")?;
+    writeln!(
+        out,
+        "  {} TCP packets in {span}; {} flows, at most {} alive at once; {} alerts",
+        grouped(trace.tcp_packets),
+        grouped(load.flows_total),
+        grouped(load.flows_peak),
+        grouped(load.alerts)
+    )?;
+    writeln!(out, "  states {}", states(report))?;
+    for (equal, feedback) in tables(report) {
+        let title = format!("Equal {equal}, {feedback} loop");
+        writeln!(
+            out,
+            "\n{HEADING}{title:<26}    bits  wrong answers a lookup      alerts       flows{HEADING:#}"
+        )?;
+        writeln!(
+            out,
+            "{FAINT}  p        store          k  a flow  of strangers  of flows  missed  made up  \
+             ever wrong, 1e-6 to 1 on a log scale{FAINT:#}"
+        )?;
+        let mut last_p = None;
+        for run in report.runs.iter().filter(|run| run.equal == equal && run.feedback == feedback) {
+            let is_new = last_p.replace(run.fp_rate) != Some(run.fp_rate);
+            row(out, &if is_new { run.fp_rate.to_string() } else { String::new() }, run)?;
+        }
+    }
+    writeln!(out, "\n{HEADING}Answer{HEADING:#}")?;
+    report.answer.iter().try_for_each(|sentence| writeln!(out, "  {sentence}"))
+}
+
+fn states(report: &CompareReport) -> String {
+    let (names, shares) = (&report.parameters.states, &report.load.state_shares);
+    let seen = names.iter().zip(shares).filter(|(_, share)| **share > 0.0);
+    let seen: Vec<String> =
+        seen.map(|(name, share)| format!("{name} {:.1} %", 100.0 * share)).collect();
+    let entropy = report.load.state_entropy_bits;
+    format!("{} ({entropy:.2} bits)", if seen.is_empty() { "-".into() } else { seen.join(", ") })
+}
+
+/// The ways of being equal, each with its loops, in the order of the runs.
+fn tables(report: &CompareReport) -> Vec<(String, String)> {
+    let mut tables = Vec::new();
+    for run in &report.runs {
+        let table = (run.equal.clone(), run.feedback.clone());
+        if !tables.contains(&table) {
+            tables.push(table);
+        }
+    }
+    tables
+}
+
+fn row(out: &mut impl Write, p: &str, run: &Run) -> io::Result<()> {
+    let errors = &run.errors;
+    let strangers = errors.false_positive + errors.dont_know_absent;
+    let flows = errors.false_negative + errors.dont_know + errors.false_return;
+    let wrong = errors.flows_wrong as f64 / errors.flows_total.max(1) as f64;
+    // What is there at all is drawn.
+    let drawn = if wrong > 0.0 { (wrong.log10() + DECADES).max(f64::MIN_POSITIVE) } else { 0.0 };
+    writeln!(
+        out,
+        "  {p:<8} {:<13} {:>2} {:>7.1} {:>13} {:>9} {:>7} {:>8}  {:<7} {}",
+        run.store(),
+        if run.hashes == 0 { "-".to_owned() } else { run.hashes.to_string() },
+        run.bits_per_flow,
+        rate(strangers, errors.lookups_absent),
+        rate(flows, errors.lookups_extant),
+        grouped(errors.alerts_missed),
+        grouped(errors.alerts_spurious),
+        rate(errors.flows_wrong, errors.flows_total),
+        bar(drawn, DECADES, BAR_COLUMNS),
+    )
+}
+
+/// A rate; none seen in n is at most 3/n.
+fn rate(count: u64, of: u64) -> String {
+    match (count, of) {
+        (_, 0) => "-".to_owned(),
+        (0, n) => format!("<{:.1e}", 3.0 / n as f64),
+        (count, n) => format!("{:.1e}", count as f64 / n as f64),
+    }
+}
