@@ -18,7 +18,7 @@
 //! | | [`units`] | numbers as people write them |
 //! | B pure core | [`machine`] | what a packet means for its flow; rules |
 //! | | [`store`] | `Store`: exact, dbf, sbf, kbf, bhbf, fcf; aging |
-//! | | [`model`] | closed forms, by the names of the stores |
+//! | | [`model`] | closed forms, by the names of the stores; plans |
 //! | C pipeline | [`capture`] | `Source`, `Frame`; file readers; parsing to TCP |
 //! | | [`engine`] | one run: workers that drive flows, the exact shadow, thresholds, alerts in order; or many runs compared |
 //! | D outputs | [`report`] | what people and programs get to see |

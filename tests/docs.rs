@@ -104,6 +104,19 @@ fn replay_prints_the_keys_that_are_documented() {
 }
 
 #[test]
+fn plan_prints_the_keys_that_are_documented() {
+    let json = document("json.md");
+    let told = first_column(section(&json, "`plan --json`"));
+    let plan = acsm(&["plan", "--json", "--flows", "1k"]);
+    let mut real = paths_of_document(&plan);
+    let plan: Value = serde_json::from_slice(&plan).unwrap();
+    for option in plan["options"].as_array().unwrap() {
+        paths(option, "", &mut real);
+    }
+    assert_same(told, &real);
+}
+
+#[test]
 fn compare_prints_the_keys_that_are_documented() {
     let json = document("json.md");
     let real = paths_of_document(&acsm(&["compare", "--json", "traces/mixed.pcap"]));

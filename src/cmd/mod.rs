@@ -12,6 +12,7 @@ mod generate;
 mod input;
 mod inspect;
 mod output;
+mod plan;
 mod progress;
 mod replay;
 mod rule_args;
@@ -40,6 +41,7 @@ const EXAMPLES: &str = "\
 Examples, one a verb:
   acsm inspect traffic.pcap                    what is in a capture, exactly
   acsm replay --preset operator traffic.pcap   what is odd about it
+  acsm plan --flows 2M --memory 16MiB          which store, and what it will get wrong
   acsm compare --out report traffic.pcap       what a filter in place of a table costs
   acsm generate -o day.pcap --attacks all      a trace to try it on, with ground truth
   acsm rules show tcp-connection               the rules behind alerts: a start for your own
@@ -59,6 +61,7 @@ pub struct Cli {
 enum Command {
     Replay(Box<replay::ReplayArgs>),
     Inspect(inspect::InspectArgs),
+    Plan(plan::PlanArgs),
     Compare(Box<compare::CompareArgs>),
     Generate(generate::Args),
     Rules(rules::RulesArgs),
@@ -75,6 +78,7 @@ pub fn run(arguments: Vec<OsString>) -> anyhow::Result<ExitCode> {
     match cli.command {
         Command::Replay(args) => replay::run(&args),
         Command::Inspect(args) => inspect::run(&args),
+        Command::Plan(args) => plan::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Generate(args) => generate::run(args),
         Command::Rules(args) => rules::run(args),

@@ -15,9 +15,9 @@ use super::progress::Progress;
 use super::rule_args::RuleArgs;
 use super::store_args::StoreArgs;
 use super::{Usage, output, signals, stopwatch};
-use crate::engine::{Outcome, RunError, RunPlan, Watch, run as run_engine};
+use crate::engine::{Lookups, Outcome, RunError, RunPlan, Watch, run as run_engine};
 use crate::report::alert::{AlertOutput, AlertTarget, LineOutput, Names};
-use crate::report::replay::{Context, Summary, page};
+use crate::report::replay::{Context, Prediction, Summary, page};
 use crate::report::text::{bytes, grouped};
 use crate::report::trace::TraceReport;
 use crate::spec::{Backend, Sizing};
@@ -133,8 +133,12 @@ pub fn run(args: &ReplayArgs) -> anyhow::Result<ExitCode> {
 
     let trace = TraceReport::new(&outcome.frames, &source.link_types(), source.damages());
     let seconds = started.elapsed().as_secs_f64();
-    let summary = Summary::new(&outcome, Context { plan: &plan, sizing, trace, seconds });
+    let stats = &outcome.stats;
+    let prediction = Prediction::new(&plan, &sizing, &outcome.tally.lookups, stats.live);
+    let context = Context { plan: &plan, sizing, prediction, trace, seconds };
+    let summary = Summary::new(&outcome, context);
     if !args.quiet {
+        warn_of_load(&prediction);
         output::warn_of_damage(source.damages());
         signals::warn_of_interruption(&stop);
     }
@@ -166,6 +170,20 @@ fn plan(args: &ReplayArgs) -> anyhow::Result<RunPlan> {
     })
 }
 
+/// Says that the store holds more than it was made for.
+fn warn_of_load(prediction: &Prediction) {
+    if let Some(flows) = prediction.overloaded() {
+        output::say(format_args!(
+            "acsm: warning: about {} flows are alive, the store was made for {} (--flows): by theory \
+             {:.1e} of lookups are wrong now, {:.1e} as planned",
+            grouped(prediction.live as u64),
+            grouped(flows),
+            prediction.now,
+            prediction.planned
+        ));
+    }
+}
+
 /// The plan in one line.
 fn describe(plan: &RunPlan, sizing: &Sizing) -> String {
     let (backend, memory) = (plan.store.backend.name(), bytes(sizing.bits / 8));
@@ -176,7 +194,12 @@ fn describe(plan: &RunPlan, sizing: &Sizing) -> String {
         (Backend::Fcf, _) => format!(": {cells} slots of {bits} bits, one a flow"),
         (_, k) => format!(": {cells} cells of {bits} bits, {k} a flow"),
     };
-    format!("{backend}, {memory} for {flows} flows{cells}; {} workers", plan.workers)
+    let planned = Prediction::new(plan, sizing, &Lookups::default(), 0.0).planned;
+    let theory = match sizing.hashes {
+        0 => String::new(),
+        _ => format!("; by theory {planned:.1e} of lookups wrong at that many"),
+    };
+    format!("{backend}, {memory} for {flows} flows{cells}{theory}; {} workers", plan.workers)
 }
 
 fn alert_target(args: &ReplayArgs) -> anyhow::Result<AlertTarget> {

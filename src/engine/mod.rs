@@ -13,6 +13,7 @@
 //! | `crew`, `worker` | the workers, in threads or inline; what one does with a packet |
 //! | [`verify`] | the exact shadow, and the errors it counts |
 //! | `gather`, `hygiene`, `cooldown` | findings back in order, thinned out, to the [`Sink`] |
+//! | `demand` | what a trace asks of a store, for plans |
 //! | [`compare`](mod@compare) | many runs over one pass, each against the exact truth |
 //! | [`thresholds`] | floods, scans and storms, in sketches of their own |
 //!
@@ -24,6 +25,7 @@ mod clock;
 pub mod compare;
 mod cooldown;
 mod crew;
+mod demand;
 mod event;
 mod finding;
 mod front;
@@ -38,6 +40,7 @@ mod worker;
 
 pub use alert::{Alert, Sink, WatchStep};
 pub use clock::Phase;
+pub use demand::{Demand, demand};
 pub use front::Watch;
 pub use gather::{AlertCounts, AlertDifference};
 pub use hygiene::LeftOut;

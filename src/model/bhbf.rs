@@ -4,8 +4,8 @@
 //! The 16 codes are a B_3 set by Bose–Chowla: sums of three, modulo 4095, are all different. With
 //! c flows on a cell the candidates are a mask of M_c of 16 codes. Salts turn each cell's mask
 //! by a random amount, so that to a flow the masks are random sets of their size: a state that is
-//! not the flow's survives a cell with chance (M − 1)/15, a stranger's with M/16. The states that
-//! survive all k cells follow a chain with hypergeometric steps.
+//! not the flow's survives a cell with chance (M − 1)/15, a stranger's with M/16; i given states
+//! with M(M − 1)…/(16·15…). How many survive all k cells follows by inclusion and exclusion.
 
 use super::counts::{COUNT_MAX, CellCounts};
 use super::special::power;
@@ -22,11 +22,10 @@ const SIZES: usize = State::LIMIT + 1;
 pub struct Masks {
     /// `sizes[c][s]`: the chance that c random codes leave s candidates.
     sizes: [[f64; SIZES]; COUNT_MAX + 1],
-    /// What [`hypergeometric`] gives for strangers and for flows: `[own][size][candidates][left]`.
-    left: Vec<Table>,
+    /// `together[own][c][i]`: the chance that i given states, none of them the flow's own, are all
+    /// among the candidates, by the other flows on the cell.
+    together: [[[f64; SIZES]; COUNT_MAX + 1]; 2],
 }
-
-type Table = [[[f64; SIZES]; SIZES]; SIZES];
 
 impl Default for Masks {
     fn default() -> Masks {
@@ -59,7 +58,8 @@ impl Masks {
                 odds = add_code(&odds, sizes);
             }
         }
-        Masks { sizes, left: vec![left_by_size(Own::Absent), left_by_size(Own::There)] }
+        let together = [Own::Absent, Own::There].map(|own| together(&sizes, own));
+        Masks { sizes, together }
     }
 
     /// How many codes are candidates on a cell with so many flows, on average.
@@ -74,48 +74,39 @@ impl Masks {
     pub fn errors(&self, cells: &FlowCells, states: usize) -> ErrorRates {
         let states = states.clamp(1, State::LIMIT);
         // A stranger: all states are candidates of 16, on cells as they are.
-        let stranger = self.survivors(cells, states, Own::Absent);
+        let stranger = self.subsets(cells, states, Own::Absent);
         // A flow: all states but its own, of 15, on cells with one more.
-        let flow = self.survivors(cells, states - 1, Own::There);
-        let at_least = |odds: &[f64; SIZES], least: usize| odds.iter().skip(least).sum::<f64>();
+        let flow = self.subsets(cells, states - 1, Own::There);
+        // P(one or more) = B₁ − B₂ + B₃ …, P(two or more) = B₂ − 2 B₃ + 3 B₄ ….
+        let at_least = |subsets: &[f64; SIZES], least: usize| -> f64 {
+            let sign = |i: usize| if (i - least).is_multiple_of(2) { 1.0 } else { -1.0 };
+            let ways = |i: usize| if least == 1 { 1.0 } else { (i - 1) as f64 };
+            let terms = subsets.iter().enumerate().skip(least);
+            terms.map(|(i, b)| sign(i) * ways(i) * b).sum::<f64>().clamp(0.0, 1.0)
+        };
+        let dont_know_absent = at_least(&stranger, 2);
         ErrorRates {
-            false_positive: stranger[1],
-            dont_know_absent: at_least(&stranger, 2),
+            false_positive: (at_least(&stranger, 1) - dont_know_absent).max(0.0),
+            dont_know_absent,
             dont_know: at_least(&flow, 1),
             ..ErrorRates::default()
         }
     }
 
-    /// How many of `candidates` states survive all cells.
-    fn survivors(&self, cells: &FlowCells, candidates: usize, own: Own) -> [f64; SIZES] {
-        let mut start = [0.0; SIZES];
-        start.iter_mut().skip(candidates).take(1).for_each(|all| *all = 1.0);
-        cells.fold(start, |counts, odds| self.pass(counts, odds, own))
-    }
-
-    /// One cell: j candidates of `codes` meet a random set of the mask's size.
-    fn pass(&self, counts: &CellCounts, odds: [f64; SIZES], own: Own) -> [f64; SIZES] {
-        let mut next = [0.0; SIZES];
-        let tables = self.left.get(own as usize).into_iter().flatten();
-        for (chance, table) in self.sizes_on(counts, own as usize).into_iter().zip(tables) {
-            if chance == 0.0 {
-                continue;
+    /// B_i: the mean number of sets of i states, of `candidates`, that survive all cells together.
+    fn subsets(&self, cells: &FlowCells, candidates: usize, own: Own) -> [f64; SIZES] {
+        let tables = self.together.get(own as usize);
+        std::array::from_fn(|i| {
+            if i == 0 || i > candidates {
+                return 0.0;
             }
-            for (odds, left) in odds.iter().zip(table).filter(|(odds, _)| **odds > 0.0) {
-                next.iter_mut().zip(left).for_each(|(next, left)| *next += odds * chance * left);
-            }
-        }
-        next
-    }
-
-    /// The chances of mask sizes, without the flow's own code, on a cell with these others.
-    fn sizes_on(&self, counts: &CellCounts, own: usize) -> [f64; SIZES] {
-        let mut mean = [0.0; SIZES];
-        for (others, chance) in counts.chances().iter().enumerate() {
-            let sizes = self.sizes.get((others + own).min(COUNT_MAX)).into_iter().flatten();
-            mean.iter_mut().zip(sizes.skip(own)).for_each(|(mean, size)| *mean += chance * size);
-        }
-        mean
+            let survive = |counts: &CellCounts| -> f64 {
+                let by_count = tables.into_iter().flatten().map(|row| row.get(i).copied());
+                let chances = counts.chances().iter();
+                chances.zip(by_count).map(|(chance, all)| chance * all.unwrap_or(0.0)).sum()
+            };
+            choose(candidates, i) * cells.all(survive)
+        })
     }
 }
 
@@ -140,26 +131,26 @@ fn add_code(odds: &[f64], sizes: &mut [f64; SIZES]) -> Vec<f64> {
     (0..MODULUS).map(with_one_more).collect()
 }
 
-fn left_by_size(own: Own) -> Table {
-    let mut table = [[[0.0; SIZES]; SIZES]; SIZES];
-    for (size, table) in table.iter_mut().enumerate() {
-        for (candidates, table) in table.iter_mut().enumerate() {
-            for (left, chance) in table.iter_mut().enumerate().take(candidates + 1) {
-                *chance = hypergeometric(left, candidates, size, State::LIMIT - own as usize);
+fn together(sizes: &[[f64; SIZES]; COUNT_MAX + 1], own: Own) -> [[f64; SIZES]; COUNT_MAX + 1] {
+    let own = own as usize;
+    let all = State::LIMIT - own;
+    // i given states are in a random set of `size` out of all: s(s−1)…/(a(a−1)…).
+    let in_set = |i: usize, size: usize| -> f64 {
+        (0..i).map(|n| size.saturating_sub(n) as f64 / (all - n).max(1) as f64).product()
+    };
+    std::array::from_fn(|others| {
+        std::array::from_fn(|i| {
+            if i > all {
+                return 0.0;
             }
-        }
-    }
-    table
+            let sizes = sizes.get((others + own).min(COUNT_MAX)).into_iter().flatten();
+            sizes.skip(own).enumerate().map(|(size, chance)| chance * in_set(i, size)).sum()
+        })
+    })
 }
 
-/// The chance that `left` of `marked` items are in a random set of `size` out of `all`.
-fn hypergeometric(left: usize, marked: usize, size: usize, all: usize) -> f64 {
-    if left > size || size > all || marked > all || marked - left > all - size {
-        return 0.0;
-    }
-    let choose =
-        |n: usize, k: usize| -> f64 { (0..k).map(|i| (n - i) as f64 / (i + 1) as f64).product() };
-    choose(marked, left) * choose(all - marked, size - left) / choose(all, size)
+fn choose(n: usize, k: usize) -> f64 {
+    (0..k).map(|i| (n - i) as f64 / (i + 1) as f64).product()
 }
 
 /// The chance that one given wrong state survives, by single cells: the leading term of

@@ -62,7 +62,7 @@ impl StateMix {
     }
 
     /// The mean of f(state) over flows.
-    pub fn mean(&self, f: impl Fn(usize) -> f64) -> f64 {
+    pub fn mean(&self, mut f: impl FnMut(usize) -> f64) -> f64 {
         let parts = self.parts.iter().enumerate().filter(|(_, part)| **part > 0.0);
         parts.map(|(state, part)| part * f(state)).sum()
     }

@@ -14,6 +14,7 @@
 //! | [`aging`] | ACSM 2006 §3.2 | ghosts of timer aging |
 //! | [`bound`] | information theory | the fewest bits an error allows |
 //! | [`recycling`] | recycling Bloom filters | average rates over a cycle |
+//! | [`mod@plan`] | | stores that would do: any two of flows, memory and error give the third |
 //! | [`bloom_g`], [`bloom_alpha`] | fast Bloom filters | few memory accesses |
 //! | [`counts`], [`word`], [`mix`] | | what these share: counts on cells, bits in words, mixes of states |
 //! | [`special`] | | binomial and Poisson for 10^10 trials |
@@ -29,6 +30,7 @@ pub mod dbf;
 pub mod fcf;
 pub mod kbf;
 pub mod mix;
+pub mod plan;
 pub mod recycling;
 pub mod sbf;
 pub mod special;

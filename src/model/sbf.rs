@@ -6,12 +6,12 @@
 //! shares makes that cell say nothing, for good: flows that change count as different even where
 //! they end up the same.
 
-use super::counts::CellCounts;
+use super::counts::{COUNT_MAX, CellCounts};
 use super::special::power;
 use super::{ErrorRates, FlowCells, StateMix};
 
 /// Points of the mean over ages.
-const AGES: u32 = 32;
+const AGES: u32 = 8;
 
 /// Errors of flows that keep the state they came in. Valid up to some 8 flows a cell: 15 and more
 /// are taken for 15.
@@ -40,16 +40,18 @@ pub fn errors_by_the_kbf_papers(cells: &FlowCells, mix: &StateMix) -> ErrorRates
 /// flow that came early is the first on many of its cells, so this is a mean over ages.
 pub fn errors_of_changing_flows(cells: &FlowCells, mix: &StateMix, kept: f64) -> ErrorRates {
     let kept = kept.clamp(0.0, 1.0);
+    // Where all flows keep their state it does not matter who was first.
+    let ages = if kept < 1.0 { AGES } else { 1 };
     let lost = |state: usize| {
         let of_age = |earlier: f64| lost_at(cells, mix.part(state), kept, earlier);
-        let ages = (0..AGES).map(|age| (f64::from(age) + 0.5) / f64::from(AGES));
-        ages.map(of_age).sum::<f64>() / f64::from(AGES)
+        let middles = (0..ages).map(|age| (f64::from(age) + 0.5) / f64::from(ages));
+        middles.map(of_age).sum::<f64>() / f64::from(ages)
     };
     // A cell of a stranger that says `state`: the first flow in it, the others in it and kept.
     let says = |counts: &CellCounts, state: usize| -> f64 {
         let part = mix.part(state);
-        let like = |(count, chance): (usize, &f64)| chance * part * power(part * kept, count);
-        counts.chances().iter().skip(1).enumerate().map(like).sum()
+        let but_first = part * kept;
+        part * counts.chances().iter().skip(1).rev().fold(0.0, |sum, c| sum * but_first + c)
     };
     let mute = |counts: &CellCounts| {
         let telling: f64 = (0..mix.states()).map(|state| says(counts, state)).sum();
@@ -61,9 +63,23 @@ pub fn errors_of_changing_flows(cells: &FlowCells, mix: &StateMix, kept: f64) ->
     ErrorRates {
         false_positive: known.sum(),
         dont_know_absent,
-        dont_know: mix.mean(lost),
+        dont_know: mean_by_part(mix, lost),
         ..ErrorRates::default()
     }
+}
+
+/// The mean over flows of what depends on the part of a state alone.
+fn mean_by_part(mix: &StateMix, f: impl Fn(usize) -> f64) -> f64 {
+    let mut known: Vec<(f64, f64)> = vec![];
+    mix.mean(|state| {
+        let part = mix.part(state);
+        if let Some((_, value)) = known.iter().find(|(known, _)| *known == part) {
+            return *value;
+        }
+        let value = f(state);
+        known.push((part, value));
+        value
+    })
 }
 
 /// The chance that all cells of a flow are lost, in a state that the part `part` of flows is in,
@@ -78,9 +94,9 @@ fn lost_at(cells: &FlowCells, part: f64, kept: f64, earlier: f64) -> f64 {
         }
     };
     let loses = |tells: &dyn Fn(usize) -> f64| {
+        let mute: [f64; COUNT_MAX + 1] = std::array::from_fn(|others| 1.0 - tells(others));
         cells.all(|counts| {
-            let chances = counts.chances().iter().enumerate();
-            chances.map(|(others, chance)| chance * (1.0 - tells(others))).sum()
+            counts.chances().iter().zip(mute).map(|(chance, mute)| chance * mute).sum()
         })
     };
     // A flow that changed must have been first, where it was alone.

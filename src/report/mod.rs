@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`inspect`] | `acsm inspect`: exact facts, as a page and as JSON |
 //! | [`replay`] | the summary of `acsm replay`, as a page and as JSON |
+//! | [`plan`] | `acsm plan`: stores that would do |
 //! | [`compare`] | the report of `acsm compare` |
 //! | [`alert`] | alerts while a run goes on: EVE lines, text, and the steps of a watched flow |
 //! | [`plot`], [`markup`] | figures as SVG; safe text for HTML |
@@ -17,6 +18,7 @@ pub mod alert;
 pub mod compare;
 pub mod inspect;
 pub mod markup;
+pub mod plan;
 pub mod plot;
 pub mod replay;
 pub mod text;

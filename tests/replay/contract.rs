@@ -22,6 +22,8 @@ const NAMES: [(&str, &[&str], &[&str]); 8] = [
             "cell_bits",
             "table_bits",
             "fill_ratio",
+            "planned_error",
+            "predicted_error",
             "inserts_of_present",
             "writes_to_absent",
             "saturations",

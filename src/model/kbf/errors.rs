@@ -29,7 +29,13 @@ use crate::spec::KbfDecode;
 /// assert!(same.dont_know > 3.0 * mixed.dont_know);
 /// ```
 pub fn errors(cells: &FlowCells, mix: &StateMix, decode: KbfDecode) -> ErrorRates {
-    let decoder = Decoder { cells, mix, codes: Codes::new(mix.states()) };
+    errors_of(cells, &SumsOfThree::new(mix), decode)
+}
+
+/// [`errors`] with what does not depend on the load computed before.
+pub fn errors_of(cells: &FlowCells, sums: &SumsOfThree, decode: KbfDecode) -> ErrorRates {
+    let mix = &sums.mix;
+    let decoder = Decoder { cells, mix, codes: &sums.codes, sums };
     let all = cells.all(|counts| counts.at_least(1));
     let alone = all - cells.all(|counts| counts.at_least(2));
     let (known_of_shared, dont_know) = match decode {
@@ -52,10 +58,59 @@ pub fn errors(cells: &FlowCells, mix: &StateMix, decode: KbfDecode) -> ErrorRate
     }
 }
 
+/// What cells with three flows tell, by the mix of states.
+#[derive(Debug, Clone)]
+pub struct SumsOfThree {
+    mix: StateMix,
+    codes: Codes,
+    /// `excludes[state][wrong]`: a flow in `state` and two others tell that `wrong` is not it.
+    excludes: Vec<Vec<f64>>,
+    /// `with[a][b]`: three strangers may be in a, and may be in b.
+    with: Vec<Vec<f64>>,
+}
+
+impl SumsOfThree {
+    /// Looks at all sums of three.
+    pub fn new(mix: &StateMix) -> SumsOfThree {
+        let (codes, states) = (Codes::new(mix.states()), mix.states());
+        let mut excludes = vec![vec![0.0; states]; states];
+        let mut with = excludes.clone();
+        for (a, b, chance) in pairs(mix) {
+            for state in 0..states {
+                let mask = codes.in_three(state, a, b);
+                let third = chance * mix.part(state);
+                for (x, (excludes, with)) in excludes.iter_mut().zip(&mut with).enumerate() {
+                    if x == state {
+                        add_where(excludes, chance, |wrong| mask & 1 << wrong == 0);
+                    }
+                    if mask & 1 << x != 0 && third > 0.0 {
+                        add_where(with, third, |other| mask & 1 << other != 0);
+                    }
+                }
+            }
+        }
+        SumsOfThree { mix: mix.clone(), codes, excludes, with }
+    }
+
+    fn excludes(&self, state: usize, wrong: usize) -> f64 {
+        self.excludes.get(state).and_then(|row| row.get(wrong)).copied().unwrap_or(0.0)
+    }
+
+    fn with(&self, a: usize, b: usize) -> f64 {
+        self.with.get(a).and_then(|row| row.get(b)).copied().unwrap_or(0.0)
+    }
+}
+
+fn add_where(row: &mut [f64], chance: f64, holds: impl Fn(usize) -> bool) {
+    let chosen = row.iter_mut().enumerate().filter(|(at, _)| holds(*at));
+    chosen.for_each(|(_, sum)| *sum += chance);
+}
+
 struct Decoder<'a> {
     cells: &'a FlowCells,
     mix: &'a StateMix,
-    codes: Codes,
+    codes: &'a Codes,
+    sums: &'a SumsOfThree,
 }
 
 impl Decoder<'_> {
@@ -65,20 +120,13 @@ impl Decoder<'_> {
         parts.filter(move |(other, part)| *other != state && *part > 0.0)
     }
 
-    /// The chance that a cell with a flow in `state` and two others tells that `wrong` is not it.
-    fn excludes(&self, state: usize, wrong: usize) -> f64 {
-        let tells =
-            |(a, b, _): &(usize, usize, f64)| self.codes.in_three(state, *a, *b) & 1 << wrong == 0;
-        pairs(self.mix).filter(tells).map(|(_, _, chance)| chance).sum()
-    }
-
     /// "Don't know": no cell is the flow's own, and the cells with one other say nothing, or all the
     /// same, which no cell with two others refutes.
     fn flow_by_all_pairs(&self, state: usize) -> f64 {
         let own = self.mix.part(state);
         let silent = self.cells.all(|c| c.at_least(2) + c.exactly(1) * own);
         let stuck = |(wrong, part): (usize, f64)| {
-            let keeps = 1.0 - self.excludes(state, wrong);
+            let keeps = 1.0 - self.sums.excludes(state, wrong);
             let rest = |c: &CellCounts| c.at_least(3) + c.exactly(2) * keeps + c.exactly(1) * own;
             self.cells.all(|c| rest(c) + c.exactly(1) * part) - self.cells.all(rest)
         };
@@ -98,7 +146,7 @@ impl Decoder<'_> {
             let with_one = self.cells.all_but_one(silent, pair);
             one += with_one;
             one_refuted +=
-                self.excludes(state, wrong) * (with_one - self.cells.all_but_one(mute, pair));
+                self.sums.excludes(state, wrong) * (with_one - self.cells.all_but_one(mute, pair));
             same += part * part;
         }
         let two_or_more = (shared - self.cells.all(silent) - one).max(0.0);
@@ -143,18 +191,7 @@ impl Decoder<'_> {
             let rest = |c: &CellCounts| c.at_least(4) + c.exactly(3) * three + c.exactly(2) * same;
             self.cells.all(|c| rest(c) + c.exactly(2) * chance) - self.cells.all(rest)
         };
-        left(self.three_have(1 << a, 1 << a))
-            - left(self.three_have(1 << a | 1 << b, 1 << a | 1 << b))
-    }
-
-    /// The chance that the states in a sum of three strangers, cut to `of`, are `wanted`.
-    fn three_have(&self, of: Mask, wanted: Mask) -> f64 {
-        let of_third = |(a, b, chance): (usize, usize, f64)| {
-            let fits = |(c, _): &(usize, &f64)| self.codes.in_three(a, b, *c) & of == wanted;
-            let parts = self.mix.parts().iter().enumerate().filter(fits);
-            chance * parts.map(|(_, part)| part).sum::<f64>()
-        };
-        pairs(self.mix).map(of_third).sum()
+        left(self.sums.with(a, a)) - left(self.sums.with(a, b))
     }
 
     fn stranger_by_the_letter(&self) -> f64 {
@@ -165,10 +202,9 @@ impl Decoder<'_> {
         for (a, p) in self.others(usize::MAX) {
             for (b, q) in self.others(a) {
                 let pair = |c: &CellCounts| c.exactly(2) * 2.0 * p * q;
-                let (a_alone, both) = (1 << a, 1 << a | 1 << b);
                 let with_three =
                     self.cells.all_but_one(silent, pair) - self.cells.all_but_one(mute, pair);
-                one_left += self.three_have(both, a_alone) * with_three;
+                one_left += (self.sums.with(a, a) - self.sums.with(a, b)) * with_three;
                 // Another pair that shares a with this one, and not b.
                 meet += p * q * 2.0 * p * (1.0 - p - q);
             }

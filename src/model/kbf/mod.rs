@@ -8,4 +8,4 @@ pub use codes::Codes;
 pub use decodability::{
     cancels, crowded_cell, crowded_cell_at, undecodable_by_the_papers, undecodable_flow,
 };
-pub use errors::errors;
+pub use errors::{SumsOfThree, errors, errors_of};

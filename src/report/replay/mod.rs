@@ -2,7 +2,9 @@
 
 mod errors;
 pub mod page;
+mod prediction;
 mod summary;
 
 pub use errors::ErrorReport;
+pub use prediction::Prediction;
 pub use summary::{Context, StoreReport, Summary};

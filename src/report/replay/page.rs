@@ -77,6 +77,13 @@ fn store(out: &mut impl Write, summary: &Summary, outcome: &Outcome) -> io::Resu
         grouped(lookups.dont_know),
         percent(lookups.dont_know, asked)
     )?;
+    if store.hashes > 0 {
+        writeln!(
+            out,
+            "  theory       {:.1e} of lookups wrong at this load, {:.1e} at what it was made for",
+            store.predicted_error, store.planned_error
+        )?;
+    }
     recycled(out, summary)?;
     limits_met(out, store)?;
     let (batch, sweep) = (&outcome.tally.batch_nanos, &outcome.tally.sweep_nanos);

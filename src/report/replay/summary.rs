@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::ErrorReport;
+use super::{ErrorReport, Prediction};
 use crate::engine::{Lookups, Outcome, RunPlan};
 use crate::report::trace::TraceReport;
 use crate::spec::{Backend, RecycleAt, Sizing};
@@ -36,6 +36,9 @@ pub struct StoreReport {
     pub cell_bits: u32,
     pub table_bits: u64,
     pub fill_ratio: f64,
+    /// What theory says of all lookups: at `--flows`, and at the load at the end.
+    pub planned_error: f64,
+    pub predicted_error: f64,
     /// Preconditions that did not hold, and counters that stuck.
     pub inserts_of_present: u64,
     pub writes_to_absent: u64,
@@ -100,6 +103,8 @@ pub struct Context<'a> {
     pub plan: &'a RunPlan,
     /// What its store came to.
     pub sizing: Sizing,
+    /// What theory says of it.
+    pub prediction: Prediction,
     /// The trace.
     pub trace: TraceReport,
     /// How long it took.
@@ -157,6 +162,8 @@ fn store_report(outcome: &Outcome, context: &Context<'_>) -> StoreReport {
         cell_bits: sizing.cell_bits,
         table_bits: sizing.table_bits,
         fill_ratio: stats.fill_ratio(),
+        planned_error: context.prediction.planned,
+        predicted_error: context.prediction.now,
         inserts_of_present: stats.inserts_of_present,
         writes_to_absent: stats.writes_to_absent,
         saturations: stats.saturations,

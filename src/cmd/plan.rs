@@ -1,0 +1,242 @@
+//! `acsm plan`: which store, how large, and what it will get wrong.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use clap::{Args, ValueEnum};
+
+use super::input::InputArgs;
+use super::progress::Progress;
+use super::rule_args::{FlowKeyName, PresetName, RuleArgs};
+use super::{Usage, output, signals};
+use crate::capture::parse::Parser;
+use crate::engine::{Demand, demand};
+use crate::machine::Machine;
+use crate::model::StateMix;
+use crate::model::plan::{Shape, Target, Traffic, Wish, plan};
+use crate::report::plan::{Origin, PlanReport, frontier_figure, page};
+use crate::spec::Expire;
+use crate::time::NANOS_PER_SEC;
+use crate::units::{parse_bytes, parse_count, parse_duration_nanos, parse_share};
+
+const EXAMPLES: &str = "\
+Examples:
+  acsm plan --flows 2M --fp-rate 0.1%           memory: which store, how much?
+  acsm plan --flows 2M --memory 16MiB           error: how often will each be wrong?
+  acsm plan --memory 64MiB --error 1e-4         flows: how many can be followed?
+  acsm plan --trace day.pcap --memory 1MiB      for the traffic of a capture
+  acsm plan --flows 2M --plot frontier.svg      error against memory, as a figure
+  acsm plan --flows 1G --json | jq '.options[.recommended]'
+
+Any two of flows, memory and an error give the third. Figures are theory's, for a store
+that holds that many flows; `acsm replay --verify` measures. Exit codes: 0 done, also when
+nothing meets the wish (it says what comes nearest), 1 failed, 2 wrong usage.";
+
+/// Size a store: any two of flows, memory and error give the third
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES, args_override_self = true)]
+pub struct PlanArgs {
+    /// Peak number of flows alive at once (1M, 908_522) [default: the trace's, or 1M]
+    #[arg(long, value_name = "N", value_parser = parse_count)]
+    flows: Option<u64>,
+
+    /// At most this part of strangers is taken for flows (0.01, 1e-4, 0.1%) [default: 0.01]
+    #[arg(long, value_name = "P", value_parser = parse_share)]
+    fp_rate: Option<f64>,
+
+    /// At most this part of all lookups is answered wrongly, or not at all
+    #[arg(long, value_name = "E", conflicts_with = "fp_rate", value_parser = parse_share)]
+    error: Option<f64>,
+
+    /// Memory for the store (64MiB)
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    memory: Option<u64>,
+
+    /// Packets a second, for alerts an hour [default: the trace's, or what the flows send]
+    #[arg(long, value_name = "R", value_parser = parse_count)]
+    packet_rate: Option<u64>,
+
+    /// How silent flows leave
+    #[arg(long, value_enum, default_value = "timer")]
+    expire: ExpireChoice,
+
+    /// A flow silent for this long is forgotten
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_duration_nanos)]
+    idle_timeout: u64,
+
+    /// Take flows, states and paces from this capture, by an exact pass; can be given again
+    #[arg(long, value_name = "FILE", help_heading = TRAFFIC)]
+    trace: Vec<PathBuf>,
+
+    /// A set of defaults: flow key and rules
+    #[arg(long, value_enum, default_value = "paper", help_heading = TRAFFIC)]
+    preset: PresetName,
+
+    /// State machine: tcp-flags, tcp-connection, or a file [default: by preset]
+    #[arg(long, value_name = "FILE", help_heading = TRAFFIC)]
+    rules: Option<String>,
+
+    /// What makes packets one flow [default: by preset]
+    #[arg(long, value_enum, help_heading = TRAFFIC)]
+    flow_key: Option<FlowKeyName>,
+
+    /// Equal addresses in different VLANs are different flows
+    #[arg(long, help_heading = TRAFFIC)]
+    vlan_in_key: bool,
+
+    /// Also draw what errors cost, store by store, into this SVG file
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
+
+    /// Print one JSON document instead of a table
+    #[arg(long)]
+    json: bool,
+
+    /// No progress bar, no warnings
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+const TRAFFIC: &str = "Traffic";
+
+/// Ways to expire, to choose from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ExpireChoice {
+    /// Flow by flow, by a timer
+    Timer,
+    /// Never
+    None,
+    /// All at once, when the store is full
+    Recycle,
+    /// The older half, when the newer is full
+    TwoPhase,
+    /// Show all of these, recommend timer or two-phase
+    All,
+}
+
+impl ExpireChoice {
+    /// Those to plan for, and those to recommend from.
+    fn planned_and_recommended(self) -> (Vec<Expire>, Vec<Expire>) {
+        let only = |expire| (vec![expire], vec![expire]);
+        match self {
+            ExpireChoice::Timer => only(Expire::Timer),
+            ExpireChoice::None => only(Expire::None),
+            ExpireChoice::Recycle => only(Expire::Recycle),
+            ExpireChoice::TwoPhase => only(Expire::TwoPhase),
+            ExpireChoice::All => (Shape::EXPIRES.to_vec(), vec![Expire::Timer, Expire::TwoPhase]),
+        }
+    }
+}
+
+/// Plans, and prints the plan.
+pub fn run(args: &PlanArgs) -> anyhow::Result<ExitCode> {
+    let rule_args = args.rule_args();
+    let keyer = rule_args.keyer(1);
+    let rules = rule_args.load(keyer.kind)?;
+    let measured = match args.trace.is_empty() {
+        true => None,
+        false => Some(args.measure(&rule_args, &rules.machine)?),
+    };
+    let wish = args.wish(&rules.machine, measured.as_ref());
+    let (planned, recommended) = args.expire.planned_and_recommended();
+    let shapes: Vec<Shape> = Shape::all().filter(|shape| planned.contains(&shape.expire)).collect();
+    let plan = plan(&wish, &shapes, &recommended).map_err(Usage::new)?;
+    let origin = Origin {
+        states: rules.machine.states().iter().map(|state| state.name.clone()).collect(),
+        trace: args.trace.iter().map(|path| path.display().to_string()).collect(),
+    };
+    let report = PlanReport::new(&wish, &plan, origin);
+    if let Some(path) = &args.plot {
+        let expire = recommended.first().copied().unwrap_or(Expire::Timer);
+        let figure = frontier_figure(&wish, expire).map_err(Usage::new)?;
+        fs::write(path, figure.document()).with_context(|| format!("--plot {}", path.display()))?;
+    }
+    if args.json {
+        return output::json_to_stdout(&report);
+    }
+    output::to_stdout(|out| page::write(out, &report))
+}
+
+impl PlanArgs {
+    fn rule_args(&self) -> RuleArgs {
+        RuleArgs {
+            preset: self.preset,
+            rules: self.rules.clone(),
+            flow_key: self.flow_key,
+            vlan_in_key: self.vlan_in_key,
+            suppress: None,
+            min_severity: 4,
+        }
+    }
+
+    /// One exact pass over the captures.
+    fn measure(&self, rules: &RuleArgs, machine: &Machine) -> anyhow::Result<Demand> {
+        let input = InputArgs {
+            files: self.trace.clone(),
+            from: None,
+            to: None,
+            filter: None,
+            no_tunnels: false,
+        };
+        let mut source = input.open()?;
+        let stop = source.progress().stop_flag();
+        signals::stop_on_signals(&stop)?;
+        let progress = Progress::new(source.progress(), self.quiet);
+        let parser: Parser = input.parser();
+        let result =
+            demand(&mut source, &parser, (&rules.keyer(1), machine), self.idle_timeout, &stop);
+        drop(progress);
+        if !self.quiet {
+            output::warn_of_damage(source.damages());
+            signals::warn_of_interruption(&stop);
+        }
+        let measured = result.context("--trace cannot be read to its end")?;
+        if measured.flows_peak == 0 {
+            anyhow::bail!("--trace: there are no TCP flows in it to plan for; leave it out");
+        }
+        Ok(measured)
+    }
+
+    fn wish(&self, machine: &Machine, measured: Option<&Demand>) -> Wish {
+        let states = machine.states().len();
+        let idle_seconds = self.idle_timeout as f64 / NANOS_PER_SEC as f64;
+        let typical = Traffic { idle_seconds, ..Traffic::typical(states) };
+        let per_second = |count: u64| {
+            let seconds = measured.map_or(0.0, Demand::seconds);
+            (seconds > 0.0).then(|| count as f64 / seconds)
+        };
+        Wish {
+            flows: self.flows.or_else(|| {
+                let solves_flows = self.memory.is_some() && self.target().is_some();
+                measured.filter(|_| !solves_flows).map(|demand| demand.flows_peak)
+            }),
+            target: self.target(),
+            memory_bytes: self.memory,
+            arrivals_per_second: measured.and_then(|demand| per_second(demand.flows_came)),
+            packets_per_second: self
+                .packet_rate
+                .map(|rate| rate as f64)
+                .or_else(|| measured.and_then(|demand| per_second(demand.lookups))),
+            traffic: measured
+                .map_or(typical.clone(), |demand| traffic_of(demand, states, &typical)),
+        }
+    }
+
+    fn target(&self) -> Option<Target> {
+        self.error.map(Target::Error).or(self.fp_rate.map(Target::FpRate))
+    }
+}
+
+fn traffic_of(demand: &Demand, states: usize, typical: &Traffic) -> Traffic {
+    let flows: Vec<f64> =
+        demand.states_at_peak.iter().take(states).map(|count| *count as f64).collect();
+    Traffic {
+        mix: StateMix::new(&flows),
+        kept: demand.kept_at_peak as f64 / demand.flows_peak.max(1) as f64,
+        absent: demand.lookups_absent as f64 / demand.lookups.max(1) as f64,
+        lifetime_seconds: demand.lifetime_seconds(),
+        idle_seconds: typical.idle_seconds,
+    }
+}

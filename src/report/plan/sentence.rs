@@ -1,0 +1,88 @@
+//! The plan in words: why a store is recommended, and how to run it.
+
+use crate::model::bound::bits_per_flow;
+use crate::model::plan::{Asked, Plan, PlanOption, Target, Wish};
+use crate::report::text::{bytes, grouped};
+use crate::spec::{Backend, LayoutKind, MEMORY_LIMIT_BYTES};
+
+/// Why the recommended store, or what comes nearest, in one sentence.
+pub fn reason(plan: &Plan, wish: &Wish) -> String {
+    let Some(best) = plan.recommended.and_then(|index| plan.options.get(index)) else {
+        return "no store can be sized for this".to_owned();
+    };
+    let name = name(best);
+    if !best.meets {
+        return format!(
+            "no store {}; nearest: {name}, {}",
+            wished(&plan.asked),
+            rate(plan.asked.measure(&best.errors, wish.traffic.absent))
+        );
+    }
+    let why = match (plan.asked.flows, plan.asked.target) {
+        (None, _) => format!("takes the most flows, {}", grouped(best.flows)),
+        (_, None) => format!("errs least in this memory, {} of lookups", rate(best.total_rate)),
+        _ => format!("takes the least memory that will do, {:.1} bits a flow", best.bits_per_flow),
+    };
+    let (accesses, first) = (best.memory_accesses, plan.options.first());
+    let lines = match first {
+        Some(first) if first.memory_accesses >= 2 * accesses && first.shape != best.shape => {
+            format!(
+                " but a little, for {accesses} cache lines a packet instead of {}",
+                first.memory_accesses
+            )
+        }
+        _ => format!(", and {accesses} cache lines a packet"),
+    };
+    let limit = match best.buildable {
+        true => String::new(),
+        false => format!("; more than a run can build ({})", bytes(MEMORY_LIMIT_BYTES)),
+    };
+    format!("{name} {why}{lines}{limit}")
+}
+
+/// Store, and layout if it is a special one, and expiry.
+pub fn name(option: &PlanOption) -> String {
+    let (store, expire) = (option.shape.backend.name(), option.shape.expire.name());
+    match option.shape.layout {
+        LayoutKind::Spread => format!("{store} ({expire})"),
+        layout => format!("{store} {} ({expire})", layout.name()),
+    }
+}
+
+/// "reaches 1e-9 in 1.0 MiB for 2,000,000 flows".
+fn wished(asked: &Asked) -> String {
+    let target = match asked.target {
+        Some(Target::FpRate(p)) => format!("keeps strangers apart but for {}", rate(p)),
+        Some(Target::Error(e)) => format!("reaches {}", rate(e)),
+        None => "fits".to_owned(),
+    };
+    let memory = asked.memory_bytes.map(|size| format!(" in {}", bytes(size))).unwrap_or_default();
+    let flows = asked.flows.map(|n| format!(" for {} flows", grouped(n))).unwrap_or_default();
+    format!("{target}{memory}{flows}")
+}
+
+/// A rate in three characters or so: `0`, `3.1e-2`.
+pub fn rate(rate: f64) -> String {
+    if rate < 1e-99 { "0".to_owned() } else { format!("{rate:.1e}") }
+}
+
+/// What information theory asks for at the option's own error for strangers; none if there is no
+/// error.
+pub fn bound(option: &PlanOption, wish: &Wish) -> Option<f64> {
+    let error = option.errors.of_absent();
+    (error > 0.0).then(|| bits_per_flow(error, &wish.traffic.mix))
+}
+
+/// The arguments of `acsm replay` that make this store.
+pub fn arguments(option: &PlanOption) -> String {
+    let (shape, memory) = (option.shape, (option.room.bits / 8.0) as u64);
+    let mut arguments = format!("--backend {}", shape.backend.name());
+    if shape.has_cells() {
+        arguments += &format!(" --layout {} --hashes {}", shape.layout.name(), option.room.hashes);
+    }
+    arguments += &format!(" --expire {} --flows {}", shape.expire.name(), option.flows);
+    if shape.backend == Backend::Exact && option.errors.false_negative == 0.0 {
+        return arguments;
+    }
+    arguments + &format!(" --memory {memory}B")
+}
