@@ -19,7 +19,7 @@ fn workers_change_nothing(preset: &str, backends: &[&str]) {
     let (trace, _) = folder.generate("x.pcap", "--packets 9k --attacks all --duration 3m");
     for backend in backends {
         let ways: &[&str] = match *backend {
-            "exact" => &["timer --idle-timeout 10s", "none"],
+            "exact" | "fcf" => &["timer --idle-timeout 10s", "none"],
             "kbf" => &["timer --idle-timeout 10s", "none", "recycle", "two-phase"],
             _ => &["timer --idle-timeout 10s", "two-phase --layout blocked:2"],
         };
