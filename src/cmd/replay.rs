@@ -160,6 +160,7 @@ fn plan(args: &ReplayArgs) -> anyhow::Result<RunPlan> {
         seed: args.seed,
         touch_absent: args.store.touches_absent(),
         workers: args.workers.map_or(cores.min(16), usize::from),
+        top_talkers: false,
         verify: args.verify,
         stopwatch: stopwatch::nanos,
         rules,

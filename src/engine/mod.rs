@@ -12,6 +12,8 @@
 //! | `crew`, `worker` | the workers, in threads or inline; what one does with a packet |
 //! | [`verify`] | the exact shadow, and the errors it counts |
 //! | `gather`, `hygiene`, `cooldown` | findings back in order, thinned out, to the [`Sink`] |
+//! | [`Observer`], [`Snapshot`] | what a run shows of itself meanwhile; other rules on the way |
+//! | [`top`] | the busiest addresses |
 //! | [`thresholds`] | floods, scans and storms, in sketches of their own |
 //!
 //! What comes out does not depend on the number of workers: flows live in 16 shards by their
@@ -26,9 +28,11 @@ mod front;
 mod gather;
 mod hygiene;
 mod learning;
+mod observer;
 pub mod run;
 mod tally;
 pub mod thresholds;
+pub mod top;
 pub mod verify;
 mod worker;
 
@@ -37,6 +41,7 @@ pub use clock::Phase;
 pub use front::Watch;
 pub use gather::{AlertCounts, AlertDifference};
 pub use hygiene::LeftOut;
+pub use observer::{NewRules, Observer, Snapshot, Wish};
 pub use run::{Outcome, RunError, RunPlan, run};
 pub use tally::{Lookups, Nanos, Tally};
 pub use verify::Errors;

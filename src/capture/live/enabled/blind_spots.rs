@@ -16,8 +16,14 @@ const BEHIND_IPV6: &[&str] = &["tcp", "port", "portrange"];
 /// What `expression` would miss though its author may not know.
 pub fn blind_spots(expression: &str) -> Vec<BlindSpot> {
     let Ok(mut filter) = Filter::new(expression) else { return Vec::new() };
-    let words: Vec<&str> =
-        expression.split(|c: char| !c.is_ascii_alphanumeric()).filter(|w| !w.is_empty()).collect();
+    let mut words: Vec<&str> = expression
+        .split(|c: char| !c.is_ascii_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .collect();
+    // `ether host` looks at the Ethernet header itself.
+    while let Some(at) = words.windows(2).position(|pair| pair[0] == "ether") {
+        words.drain(at..at + 2);
+    }
     let says = |asked: &[&str]| asked.iter().any(|word| words.contains(word));
     let mut misses = |frame: &[u8]| !filter.keeps(LinkType::ETHERNET, frame);
     let mut spots = Vec::new();
@@ -69,7 +75,7 @@ mod tests {
             ("tcp or ip6 protochain 6", &[Vlan]),
             ("ip or ip6", &[Vlan]),
             ("not port 22", &[]),
-            ("ether host 00:00:5e:00:53:01", &[Vlan]),
+            ("ether host 00:00:5e:00:53:01", &[]),
             ("no expression", &[]),
         ] {
             assert_eq!(blind_spots(expression), missed, "{expression}");
