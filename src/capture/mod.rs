@@ -12,6 +12,7 @@
 //! | [`mod@file`] | readers of pcap and pcapng, decompression, directories, time windows |
 //! | [`parse`] | from a frame to its TCP header; a link type is one file of `parse/link/`, a tunnel one of `parse/tunnel/` |
 //! | [`live`] | network interfaces, through libpcap |
+//! | [`record`] | writing frames as they pass: pcap files, as a ring |
 //! | [`Filter`] | BPF expressions, through libpcap |
 //! | [`LinkType`] | the types that captures declare |
 
@@ -21,6 +22,7 @@ mod filter;
 mod link_type;
 pub mod live;
 pub mod parse;
+pub mod record;
 mod tally;
 
 pub use error::{CaptureError, Damage};

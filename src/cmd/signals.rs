@@ -22,6 +22,19 @@ pub fn stop_on_signals(stop: &Arc<AtomicBool>) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Asks for the rules to be read again.
+#[cfg(unix)]
+pub const RELOAD: i32 = signal_hook::consts::SIGHUP;
+/// Asks for files to be opened again.
+#[cfg(unix)]
+pub const REOPEN: i32 = signal_hook::consts::SIGUSR1;
+
+/// Sets `flag` whenever `signal` comes.
+pub fn note(signal: i32, flag: &Arc<AtomicBool>) -> anyhow::Result<()> {
+    signal_hook::flag::register(signal, Arc::clone(flag)).context("cannot handle signals")?;
+    Ok(())
+}
+
 /// Says that the input was not read to its end.
 pub fn warn_of_interruption(stop: &AtomicBool) {
     if stop.load(Ordering::Relaxed) {

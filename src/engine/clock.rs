@@ -125,7 +125,8 @@ mod tests {
         let mut clock = Clock::new(Phase::Nanos(60_000_000_000));
         assert_eq!(clock.idle(Timestamp::new(1000, 0)), None, "nothing seen yet, nothing to age");
         clock.advance(Timestamp::new(100, 0));
-        for (secs, told) in [(119, None), (179, None), (180, Some(2)), (239, None), (300, Some(4))] {
+        for (secs, told) in [(119, None), (179, None), (180, Some(2)), (239, None), (300, Some(4))]
+        {
             assert_eq!(clock.idle(Timestamp::new(secs, 0)).map(|epoch| epoch.0), told, "{secs}");
         }
         assert_eq!(clock.advance(Timestamp::new(290, 0)).epoch.0, 4, "late: time does not go back");

@@ -46,6 +46,17 @@ pub struct LeftOut {
 }
 
 impl LeftOut {
+    /// Each with its name.
+    pub fn by_reason(&self) -> [(&'static str, u64); 5] {
+        [
+            ("muted", self.muted),
+            ("foreign", self.foreign),
+            ("suppressed", self.suppressed),
+            ("cooled_down", self.cooled_down),
+            ("over_budget", self.over_budget),
+        ]
+    }
+
     /// All together.
     pub fn total(&self) -> u64 {
         self.muted + self.foreign + self.suppressed + self.cooled_down + self.over_budget

@@ -72,6 +72,12 @@ pub enum Change<'a> {
         /// What libpcap says.
         why: &'a str,
     },
+    /// It shows packets larger than it can carry: the system merges them (GRO, LRO, TSO). Told
+    /// once.
+    Merged {
+        /// Which.
+        interface: &'a str,
+    },
     /// It is captured from again.
     Back {
         /// Which.

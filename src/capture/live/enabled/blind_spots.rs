@@ -71,7 +71,7 @@ mod tests {
             ("tcp port 443", &[Vlan, Ipv6Extensions]),
             ("host 192.0.2.1", &[Vlan]),
             ("ip and tcp", &[Vlan]),
-            ("tcp or (vlan and tcp) or ip6", &[]),
+            ("ip6 or tcp or (vlan and tcp)", &[]),
             ("tcp or ip6 protochain 6", &[Vlan]),
             ("ip or ip6", &[Vlan]),
             ("not port 22", &[]),

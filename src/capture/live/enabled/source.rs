@@ -76,9 +76,8 @@ impl LiveSource {
     /// Waits until an interface without a frame has one, or something else is due.
     fn poll(&self, nanos: u64) -> Result<(), LiveError> {
         let waiting = self.taps.iter().filter(|tap| !tap.head.is_there).filter_map(Tap::handle);
-        let mut handles: Vec<PollFd<'_>> = waiting
-            .map(|handle| PollFd::from_borrowed_fd(handle.as_fd(), PollFlags::IN))
-            .collect();
+        let mut handles: Vec<PollFd<'_>> =
+            waiting.map(|handle| PollFd::from_borrowed_fd(handle.as_fd(), PollFlags::IN)).collect();
         let limit = Timespec {
             tv_sec: (nanos / NANOS_PER_SEC) as i64,
             tv_nsec: (nanos % NANOS_PER_SEC) as i64,

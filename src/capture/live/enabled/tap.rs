@@ -42,6 +42,8 @@ pub(super) struct Tap {
     kernel_drops: Unwrapped,
     interface_drops: Unwrapped,
     frames_until_count: u32,
+    /// Longer frames cannot have come over the wire as they are.
+    longest_bytes: u32,
 }
 
 impl Tap {
@@ -55,6 +57,7 @@ impl Tap {
         let handle = open(options, &name)?;
         let tap = Tap {
             link_type: link_type(&handle),
+            longest_bytes: longest_frame(&name),
             name,
             handle: Some(handle),
             head: Held::default(),
@@ -94,6 +97,10 @@ impl Tap {
                 self.head.bytes.extend_from_slice(packet.data);
                 self.head.is_there = true;
                 self.frames_until_count = self.frames_until_count.saturating_sub(1);
+                if packet.header.len > self.longest_bytes {
+                    self.longest_bytes = u32::MAX;
+                    on_change(Change::Merged { interface: &self.name });
+                }
                 if self.frames_until_count == 0 {
                     self.ask_kernel();
                 }
@@ -183,6 +190,18 @@ fn open(options: &LiveOptions, name: &str) -> Result<Capture<Active>, LiveError>
         })?;
     }
     Ok(handle)
+}
+
+/// Room for link headers and tags beyond the MTU.
+const HEADERS_BYTES: u32 = 64;
+
+/// How long a frame of this interface can be, where the system tells its MTU.
+fn longest_frame(name: &str) -> u32 {
+    // Names come from the user: none of them may lead elsewhere.
+    let is_plain = !name.contains('/') && !name.starts_with('.');
+    let mtu = is_plain.then(|| std::fs::read_to_string(format!("/sys/class/net/{name}/mtu")));
+    let mtu = mtu.and_then(Result::ok).and_then(|text| text.trim().parse::<u32>().ok());
+    mtu.map_or(u32::MAX, |mtu| mtu.saturating_add(HEADERS_BYTES))
 }
 
 fn link_type(handle: &Capture<Active>) -> LinkType {
