@@ -303,7 +303,7 @@ impl<F: Source> Reader<'_, F> {
             if !more? {
                 return Ok(false);
             }
-            if index > 0 && self.source.may_wait() {
+            if self.source.may_wait() {
                 break;
             }
         }
@@ -319,10 +319,12 @@ impl<F: Source> Reader<'_, F> {
         frames: &mut FrameTally,
     ) -> Result<bool, CaptureError> {
         for (n, place) in group.iter_mut().enumerate() {
+            let mut first = n == 0;
             let packet = loop {
-                if n > 0 && self.source.may_wait() {
+                if !first && self.source.may_wait() {
                     return Ok(true);
                 }
+                first = false;
                 let Some(frame) = self.source.next_frame()? else { return Ok(false) };
                 let parsed = self.parser.parse(&frame);
                 frames.add(frame.time, &parsed);
