@@ -13,7 +13,7 @@ use super::input::InputArgs;
 use super::progress::Progress;
 use super::run_args::{RUN, RunArgs};
 use super::{Usage, output, signals};
-use crate::engine::{RunError, run as run_engine};
+use crate::engine::run as run_engine;
 use crate::report::alert::{AlertOutput, AlertTarget, LineOutput, Names};
 use crate::report::replay::{Context, Summary};
 use crate::report::trace::TraceReport;
@@ -59,16 +59,7 @@ pub fn run(args: &ReplayArgs) -> anyhow::Result<ExitCode> {
     let tick = |packets| progress.tick(packets);
     let result = run_engine(&plan, &mut source, &args.input.parser(), &mut sink, &stop, tick);
     drop(progress);
-    let outcome = match result {
-        // Whoever read the alerts has seen enough.
-        Err(RunError::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
-            return Ok(ExitCode::SUCCESS);
-        }
-        Err(error @ RunError::Output(_)) => {
-            return Err(error).with_context(|| args.run.alerts_name());
-        }
-        result => result?,
-    };
+    let Some(outcome) = args.run.outcome(result)? else { return Ok(ExitCode::SUCCESS) };
 
     let trace = TraceReport::new(&outcome.frames, &source.link_types(), source.damages());
     let seconds = started.elapsed().as_secs_f64();

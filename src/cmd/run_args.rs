@@ -5,12 +5,13 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use anyhow::Context as _;
 use clap::Args;
 
 use super::rule_args::RuleArgs;
 use super::store_args::StoreArgs;
 use super::{Usage, output, stopwatch};
-use crate::engine::{Outcome, RunPlan, Watch};
+use crate::engine::{Outcome, RunError, RunPlan, Watch};
 use crate::report::replay::{Summary, page};
 use crate::report::text::{bytes, grouped};
 use crate::spec::{Backend, Sizing};
@@ -129,13 +130,26 @@ impl RunArgs {
         }
     }
 
+    /// What came of a run; `None` if whoever read the alerts has seen enough.
+    pub fn outcome(&self, result: Result<Outcome, RunError>) -> anyhow::Result<Option<Outcome>> {
+        match result {
+            Err(RunError::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(None),
+            Err(error @ RunError::Output(_)) => Err(error).with_context(|| self.alerts_name()),
+            result => Ok(Some(result?)),
+        }
+    }
+
     /// The summary is data, unless alerts have standard output for themselves.
     pub fn print(&self, summary: &Summary, outcome: &Outcome) -> anyhow::Result<ExitCode> {
         if self.json {
             return output::json_to_stdout(summary);
         }
         if self.alerts_on_stdout() {
-            return Ok(self.print_aside(summary, outcome));
+            if !self.quiet {
+                // Whoever closed standard error does not want to see it.
+                let _ = page::write(&mut anstream::stderr(), summary, outcome);
+            }
+            return Ok(ExitCode::SUCCESS);
         }
         output::to_stdout(|out| {
             if self.alerts.is_none() && summary.alerts.total > 0 {
@@ -143,15 +157,6 @@ impl RunArgs {
             }
             page::write(out, summary, outcome)
         })
-    }
-
-    /// The summary as talk.
-    pub fn print_aside(&self, summary: &Summary, outcome: &Outcome) -> ExitCode {
-        if !self.quiet {
-            // Whoever closed standard error does not want to see it.
-            let _ = page::write(&mut anstream::stderr(), summary, outcome);
-        }
-        ExitCode::SUCCESS
     }
 }
 

@@ -46,7 +46,7 @@ impl TopTalkers {
     #[inline]
     pub fn observe(&mut self, packet: &Packet) {
         self.seen += 1;
-        if self.seen % SAMPLE == 0 {
+        if self.seen.is_multiple_of(SAMPLE) {
             self.sources.count(packet.src, packet.wire_bytes);
             self.destinations.count(packet.dst, packet.wire_bytes);
         }

@@ -16,17 +16,16 @@ mod shelf;
 mod watcher;
 
 use std::cell::RefCell;
-use std::io;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use clap::Args;
 
+use super::output;
 use super::run_args::{RUN, RunArgs};
-use super::{output, signals};
 use crate::capture::record::Recorded;
-use crate::engine::{RunError, RunPlan, run as run_engine};
+use crate::engine::{Outcome, RunPlan, run as run_engine};
 use crate::machine::Rules;
 use crate::report::alert::Names;
 use crate::report::live::{Board, LiveSummary, capture_page};
@@ -51,6 +50,10 @@ Examples:
 It takes CAP_NET_RAW: `sudo setcap cap_net_raw+ep $(command -v acsm)`, or dist/acsm.service.
 SIGINT and SIGTERM end it with a summary; SIGHUP reads the rules again and keeps the state of
 flows; SIGUSR1 opens the --alerts file again. Exit codes: 0 done, 1 failed, 2 wrong usage.";
+
+const VERIFY_COSTS: &str = "\
+acsm: --verify keeps every flow in an exact table beside the store: memory follows the number
+of flows, and a packet takes about twice the time";
 
 /// Follow the state of every flow on an interface; raise alerts as they happen
 #[derive(Debug, Args)]
@@ -77,10 +80,7 @@ pub fn run(args: &LiveArgs) -> anyhow::Result<ExitCode> {
     let (mut plan, sizing) = args.run.plan(seed)?;
     plan.top_talkers = true;
     if args.run.verify && !args.run.quiet {
-        output::say(
-            "acsm: --verify keeps every flow in an exact table beside the store: memory follows \
-             the number of flows, and packets take about twice the time",
-        );
+        output::say(VERIFY_COSTS);
     }
     let source = args.capture.open(args.run.quiet)?;
     let (counts, link_types) = (source.counts(), source.link_types());
@@ -91,57 +91,46 @@ pub fn run(args: &LiveArgs) -> anyhow::Result<ExitCode> {
     let desk = RefCell::new(Desk::new(&args.run, names, recorder)?);
     privileges::give_up().context("cannot give up privileges")?;
 
-    let asked = Asked::default();
-    signals::stop_on_signals(&asked.stop)?;
-    signals::note(signals::RELOAD, &asked.reload)?;
-    signals::note(signals::REOPEN, &asked.reopen)?;
-    let (shelf, rules_in_force) = (Shelf::default(), RefCell::new(&plan.rules));
+    let asked = Asked::by_signals()?;
+    let (shelf, rules) = (Shelf::default(), RefCell::new(&plan.rules));
     let watcher = Watcher::new(Watched {
         plan: &plan,
-        sizing: sizing.clone(),
+        sizing,
         rule_args: &args.run.rules,
         desk: &desk,
         recorder,
         shelf: &shelf,
         counts: counts.clone(),
+        // Dashboards and metrics take a clone of it.
         board: Board::default(),
         asked: asked.clone(),
         duration: args.duration.map(Duration::from_nanos),
-        rules: &rules_in_force,
+        rules: &rules,
     });
     let started = Instant::now();
     notify::ready();
-    let mut sink = DeskSink(&desk);
-    let parser = args.capture.parser();
+    let (mut sink, parser) = (DeskSink(&desk), args.capture.parser());
     let result = run_engine(&plan, &mut source, &parser, &mut sink, &asked.stop, watcher);
     if let Some(recorder) = recorder {
         recorder.borrow_mut().finish();
     }
-    let outcome = match result {
-        // Whoever read the alerts has seen enough.
-        Err(RunError::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
-            return Ok(ExitCode::SUCCESS);
-        }
-        Err(error @ RunError::Output(_)) => {
-            return Err(error).with_context(|| args.run.alerts_name());
-        }
-        result => result?,
-    };
+    let Some(outcome) = args.run.outcome(result)? else { return Ok(ExitCode::SUCCESS) };
 
     let trace = TraceReport::new(&outcome.frames, &link_types, &[]);
     let seconds = started.elapsed().as_secs_f64();
-    let plan = in_force(&plan, &rules_in_force);
+    let plan = in_force(&plan, &rules);
     let summary = Summary::new(&outcome, Context { plan: &plan, sizing, trace, seconds });
-    let summary = LiveSummary { summary, seed: seed.to_string(), interfaces: counts.interfaces() };
-    print(args, &summary, &outcome)?;
-    if let Some(error) = outcome.failure {
-        return Err(error).context("capture ended early; the summary covers what was seen");
-    }
-    match recorder.and_then(|recorder| recorder.borrow_mut().take_failure()) {
-        Some((path, error)) => {
+    let interfaces = counts.interfaces();
+    print(args, &LiveSummary { summary, seed: seed.to_string(), interfaces }, &outcome)?;
+    let failed_recording = recorder.and_then(|recorder| recorder.borrow_mut().take_failure());
+    match (outcome.failure, failed_recording) {
+        (Some(error), _) => {
+            Err(error).context("capture ended early; the summary covers what was seen")
+        }
+        (None, Some((path, error))) => {
             Err(error).with_context(|| format!("recording ended early: {}", path.display()))
         }
-        None => Ok(ExitCode::SUCCESS),
+        (None, None) => Ok(ExitCode::SUCCESS),
     }
 }
 
@@ -150,11 +139,7 @@ fn in_force(plan: &RunPlan, rules: &RefCell<&Rules>) -> RunPlan {
     RunPlan { rules: (*rules.borrow()).clone(), ..plan.clone() }
 }
 
-fn print(
-    args: &LiveArgs,
-    summary: &LiveSummary,
-    outcome: &crate::engine::Outcome,
-) -> anyhow::Result<ExitCode> {
+fn print(args: &LiveArgs, summary: &LiveSummary, outcome: &Outcome) -> anyhow::Result<ExitCode> {
     if args.run.json {
         return output::json_to_stdout(summary);
     }

@@ -10,8 +10,8 @@ use super::desk::Desk;
 use super::shelf::Shelf;
 use crate::capture::live::LiveCounts;
 use crate::capture::record::Recorder;
-use crate::cmd::output;
 use crate::cmd::rule_args::RuleArgs;
+use crate::cmd::{output, signals};
 use crate::engine::{NewRules, Observer, RunPlan, Snapshot, Wish};
 use crate::machine::Rules;
 use crate::report::live::{Board, View, ViewContext, stats_line};
@@ -29,6 +29,17 @@ pub struct Asked {
     pub reload: Arc<AtomicBool>,
     /// SIGUSR1: open the alert file again.
     pub reopen: Arc<AtomicBool>,
+}
+
+impl Asked {
+    /// Flags that signals set from here on.
+    pub fn by_signals() -> anyhow::Result<Asked> {
+        let asked = Asked::default();
+        signals::stop_on_signals(&asked.stop)?;
+        signals::note(signals::RELOAD, &asked.reload)?;
+        signals::note(signals::REOPEN, &asked.reopen)?;
+        Ok(asked)
+    }
 }
 
 /// All that a watcher needs to know.
