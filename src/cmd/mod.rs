@@ -12,6 +12,7 @@ mod input;
 mod inspect;
 mod interfaces;
 mod live;
+mod man;
 mod output;
 mod progress;
 mod replay;
@@ -66,6 +67,7 @@ enum Command {
     Generate(generate::Args),
     Rules(rules::RulesArgs),
     Completions(completions::CompletionsArgs),
+    Man(man::ManArgs),
 }
 
 /// The command line. Who watches a network is an operator, unless told otherwise.
@@ -91,5 +93,6 @@ pub fn run(arguments: Vec<OsString>) -> anyhow::Result<ExitCode> {
         Command::Generate(args) => generate::run(args),
         Command::Rules(args) => rules::run(args),
         Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => man::run(&args),
     }
 }

@@ -80,6 +80,28 @@ fn frame_times(path: &std::path::Path) -> Vec<acsm::time::Timestamp> {
     times
 }
 
+/// The kernel takes VLAN tags off and keeps them beside the packet; they must be back.
+#[test]
+fn vlan_tags_that_the_kernel_took_off_are_back() {
+    let Some(lab) = Lab::new() else { return };
+    let monitor = Monitor::start(&lab, "");
+    lab.send(|| {
+        let device = pcap::Capture::from_device(CABLE).unwrap();
+        device.open().unwrap().sendpacket(tagged_syn_fin(5)).unwrap();
+    });
+    let (alert, _) = monitor.wait_for(|alert| alert["acsm"]["rule"] == "tcp_syn_fin");
+    assert_eq!(alert["vlan"], serde_json::json!([5]));
+}
+
+/// Ethernet, a VLAN tag, IPv4, and TCP with SYN and FIN.
+fn tagged_syn_fin(vlan: u8) -> Vec<u8> {
+    let mut frame = vec![0xff; 6];
+    frame.extend([2, 0, 0, 0, 0, 1, 0x81, 0, 0, vlan, 8, 0]);
+    frame.extend([0x45, 0, 0, 40, 0, 0, 0, 0, 64, 6, 0, 0, 10, 99, 0, 1, 10, 99, 0, 2]);
+    frame.extend([4, 0, 0, 80, 0, 0, 0, 0, 0, 0, 0, 0, 0x50, 3, 0, 0, 0, 0, 0, 0]);
+    frame
+}
+
 #[test]
 fn interfaces_are_listed() {
     let Some(lab) = Lab::new() else { return };

@@ -6,8 +6,11 @@
 mod attacks;
 mod interfaces;
 mod lab;
+mod lines;
 mod losses;
 mod monitor;
 mod permission;
+#[path = "../replay/schema.rs"]
+mod schema;
 mod signals;
 mod silence;

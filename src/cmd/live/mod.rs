@@ -23,7 +23,7 @@ use anyhow::Context as _;
 use clap::Args;
 
 use super::output;
-use super::run_args::{RUN, RunArgs};
+use super::run_args::{OUTPUT, RUN, RunArgs};
 use crate::capture::record::Recorded;
 use crate::engine::{Outcome, RunPlan, run as run_engine};
 use crate::machine::Rules;
@@ -69,6 +69,10 @@ pub struct LiveArgs {
     #[arg(long, help_heading = RUN, value_name = "TIME", value_parser = parse_duration_nanos)]
     duration: Option<u64>,
 
+    /// Time between `stats` events among EVE lines
+    #[arg(long, help_heading = OUTPUT, value_name = "TIME", default_value = "60s", value_parser = parse_duration_nanos)]
+    stats: u64,
+
     /// Keys the hashes [default: a secret one, told at the end]
     #[arg(long, help_heading = RUN, value_name = "N")]
     seed: Option<u64>,
@@ -105,6 +109,7 @@ pub fn run(args: &LiveArgs) -> anyhow::Result<ExitCode> {
         board: Board::default(),
         asked: asked.clone(),
         duration: args.duration.map(Duration::from_nanos),
+        stats_every: Duration::from_nanos(args.stats),
         rules: &rules,
     });
     let started = Instant::now();

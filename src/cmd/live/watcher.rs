@@ -18,7 +18,6 @@ use crate::report::live::{Board, View, ViewContext, stats_line};
 use crate::spec::{Sizing, StoreSpec};
 
 const VIEW_EVERY: Duration = Duration::from_secs(1);
-const STATS_EVERY: Duration = Duration::from_secs(60);
 
 /// What signals ask for.
 #[derive(Debug, Default, Clone)]
@@ -54,6 +53,7 @@ pub struct Watched<'a> {
     pub board: Board,
     pub asked: Asked,
     pub duration: Option<Duration>,
+    pub stats_every: Duration,
     /// The rules in force, also for those who sum up at the end.
     pub rules: &'a RefCell<&'a Rules>,
 }
@@ -72,10 +72,10 @@ impl<'a> Watcher<'a> {
     pub fn new(watched: Watched<'a>) -> Watcher<'a> {
         let started = Instant::now();
         Watcher {
-            watched,
             started,
             next_view: started + VIEW_EVERY,
-            next_stats: started + STATS_EVERY,
+            next_stats: started + watched.stats_every,
+            watched,
             told_of_failure: false,
         }
     }
@@ -166,7 +166,7 @@ impl<'a> Observer<'a> for Watcher<'a> {
             },
         );
         if now >= self.next_stats {
-            self.next_stats = now + STATS_EVERY;
+            self.next_stats = now + self.watched.stats_every;
             if desk.borrow_mut().output.event(|out| stats_line(&view, out)).is_err() {
                 // Nobody reads any more; the next alert would fail in the same way.
                 self.watched.asked.stop.store(true, Ordering::Relaxed);
