@@ -22,16 +22,16 @@ pub fn stop_on_signals(stop: &Arc<AtomicBool>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Asks for the rules to be read again.
-#[cfg(unix)]
-pub const RELOAD: i32 = signal_hook::consts::SIGHUP;
-/// Asks for files to be opened again.
-#[cfg(unix)]
-pub const REOPEN: i32 = signal_hook::consts::SIGUSR1;
-
-/// Sets `flag` whenever `signal` comes.
-pub fn note(signal: i32, flag: &Arc<AtomicBool>) -> anyhow::Result<()> {
-    signal_hook::flag::register(signal, Arc::clone(flag)).context("cannot handle signals")?;
+/// Sets `reload` at each SIGHUP and `reopen` at each SIGUSR1, where there are such signals.
+pub fn note_requests(reload: &Arc<AtomicBool>, reopen: &Arc<AtomicBool>) -> anyhow::Result<()> {
+    #[cfg(unix)]
+    for (signal, flag) in
+        [(signal_hook::consts::SIGHUP, reload), (signal_hook::consts::SIGUSR1, reopen)]
+    {
+        signal_hook::flag::register(signal, Arc::clone(flag)).context("cannot handle signals")?;
+    }
+    #[cfg(not(unix))]
+    let _ = (reload, reopen);
     Ok(())
 }
 

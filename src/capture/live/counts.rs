@@ -40,13 +40,13 @@ pub(super) struct TapCounts {
 }
 
 impl LiveCounts {
-    #[cfg_attr(not(feature = "live"), allow(dead_code))]
+    #[cfg_attr(not(all(feature = "live", unix)), allow(dead_code))]
     pub(super) fn new(interfaces: &[String]) -> LiveCounts {
         let tap = |name: &String| TapCounts { name: name.clone(), ..TapCounts::default() };
         LiveCounts { taps: interfaces.iter().map(tap).collect() }
     }
 
-    #[cfg_attr(not(feature = "live"), allow(dead_code))]
+    #[cfg_attr(not(all(feature = "live", unix)), allow(dead_code))]
     pub(super) fn tap(&self, at: usize) -> Option<&TapCounts> {
         self.taps.get(at)
     }
@@ -78,14 +78,14 @@ impl LiveCounts {
 
 /// A counter of 32 bits, as the kernel keeps them, made one that does not start over.
 #[derive(Debug, Clone, Copy, Default)]
-#[cfg_attr(not(feature = "live"), allow(dead_code))]
+#[cfg_attr(not(all(feature = "live", unix)), allow(dead_code))]
 pub(super) struct Unwrapped {
     last: u32,
 }
 
 impl Unwrapped {
     /// By how much it grew. Read often enough it cannot have gone round more than once.
-    #[cfg_attr(not(feature = "live"), allow(dead_code))]
+    #[cfg_attr(not(all(feature = "live", unix)), allow(dead_code))]
     pub fn growth(&mut self, now: u32) -> u64 {
         let growth = now.wrapping_sub(self.last);
         self.last = now;

@@ -26,16 +26,16 @@
 //! wakes up for every packet; ours hands over whole blocks, after a tenth of a second at the latest.
 
 mod counts;
-#[cfg(not(feature = "live"))]
+#[cfg(not(all(feature = "live", unix)))]
 mod disabled;
-#[cfg(feature = "live")]
+#[cfg(all(feature = "live", unix))]
 mod enabled;
 mod error;
 
 pub use counts::{InterfaceCounts, LiveCounts};
-#[cfg(not(feature = "live"))]
+#[cfg(not(all(feature = "live", unix)))]
 pub use disabled::{LiveSource, blind_spots, interfaces};
-#[cfg(feature = "live")]
+#[cfg(all(feature = "live", unix))]
 pub use enabled::{LiveSource, blind_spots, interfaces};
 pub use error::LiveError;
 

@@ -10,7 +10,7 @@ use crate::capture::{Frame, LinkType};
 use crate::flow::FlowId;
 use crate::time::{NANOS_PER_SEC, Timestamp};
 
-/// The line holds so many bytes of frames at the most…
+/// The line takes so many bytes at the most…
 const LINE_BYTES: usize = 32 << 20;
 /// …each for so long at the most.
 const WAIT_NANOS: u64 = 60 * NANOS_PER_SEC;
@@ -58,6 +58,11 @@ impl DelayLine {
         });
     }
 
+    /// What the line takes: the frames, and what is known of them.
+    fn held_bytes(&self) -> usize {
+        self.bytes.len() + self.frames.len() * size_of::<Waiting>()
+    }
+
     /// Gives the wanted ones among the frames whose time is up at `now` to `write`. At the end of
     /// a run, `now` is [`Timestamp::MAX`].
     pub fn release<E>(
@@ -66,7 +71,7 @@ impl DelayLine {
         mut write: impl FnMut(&Frame<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         while let Some(first) = self.frames.front() {
-            if now.since(first.time) < WAIT_NANOS && self.bytes.len() <= LINE_BYTES {
+            if now.since(first.time) < WAIT_NANOS && self.held_bytes() <= LINE_BYTES {
                 break;
             }
             let is_wanted = first.flow.is_some_and(|flow| self.wanted.contains(&flow));

@@ -35,8 +35,7 @@ impl Asked {
     pub fn by_signals() -> anyhow::Result<Asked> {
         let asked = Asked::default();
         signals::stop_on_signals(&asked.stop)?;
-        signals::note(signals::RELOAD, &asked.reload)?;
-        signals::note(signals::REOPEN, &asked.reopen)?;
+        signals::note_requests(&asked.reload, &asked.reopen)?;
         Ok(asked)
     }
 }
