@@ -4,17 +4,21 @@
 #[allow(dead_code)] // the benches' sink
 #[path = "../benches/harness/plan.rs"]
 mod plan;
+#[path = "replay/schema.rs"]
+mod schema;
 
 use std::io;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
+use acsm::capture::live::InterfaceCounts;
 use acsm::capture::parse::Parser;
 use acsm::capture::{CaptureError, FileSource, Frame, LinkType, Source, TimeWindow};
 use acsm::engine::{
     Alert, NewRules, Observer, Outcome, Phase, RunPlan, Sink, Snapshot, WatchStep, Wish, run,
 };
 use acsm::machine::{Preset, Rules, Suppressions};
+use acsm::report::live::{Board, View, ViewContext, stats_line};
 use acsm::spec::Backend;
 use acsm::time::{NANOS_PER_SEC, Timestamp};
 
@@ -196,6 +200,50 @@ fn snapshots_lead_up_to_the_outcome_and_change_nothing() {
         reports.push((last.shown, last.tally.entered, top));
     }
     assert_eq!(reports[0], reports[1], "whatever the number of workers");
+}
+
+#[test]
+fn a_view_tells_a_snapshot_in_names() {
+    let link = Link::of("attacks.pcap.gz").as_file();
+    let mut plan = plan(Backend::Kbf, 1);
+    plan.top_talkers = true;
+    let mut snapshots = vec![];
+    let (_, outcome) = watch(&plan, link, Curious(&mut snapshots));
+    let interface = InterfaceCounts {
+        interface: "eth0".to_owned(),
+        packets: 7,
+        bytes: 700,
+        kernel_drops: 3,
+        ..InterfaceCounts::default()
+    };
+    let context = ViewContext {
+        rules: &plan.rules,
+        spec: &plan.store,
+        sizing: &plan.store.sizing().unwrap(),
+        interfaces: vec![interface],
+        latest_alerts: vec![],
+        uptime_seconds: 61.5,
+        predict: |spec, fill_ratio| (spec.backend == Backend::Kbf).then_some(fill_ratio / 2.0),
+    };
+    let view = View::new(snapshots.last().unwrap(), context);
+    assert_eq!((view.packets, view.bytes), (outcome.frames.packets, 700));
+    assert_eq!(view.drops["kernel"], 3);
+    assert!(view.entered["syn_sent"].as_u64().unwrap() > 100, "{:?}", view.entered);
+    assert!(view.alerts.contains_key("syn_flood") && view.store.live_estimated);
+    assert_eq!(view.store.predicted_error, Some(view.store.fill_ratio / 2.0));
+    assert!(view.top_sources.len() == 10 && view.top_destinations.len() == 10);
+
+    let mut line = vec![];
+    stats_line(&view, &mut line);
+    let schema = serde_json::from_str(include_str!("../docs/eve-stats.schema.json")).unwrap();
+    let event = serde_json::from_slice(&line).unwrap();
+    assert_eq!(schema::complaints(&schema, &event), [""; 0]);
+    assert_eq!(event["stats"]["capture"]["kernel_drops"], 3);
+
+    let board = Board::default();
+    assert!(board.latest().is_none());
+    board.clone().put(view.clone());
+    assert_eq!(*board.latest().unwrap(), view);
 }
 
 /// Changes the rules after some frames.

@@ -58,6 +58,14 @@ impl Monitor {
         self.folder.path().join(name)
     }
 
+    /// What the system says about it: the value of a line of /proc/PID/status.
+    pub fn status(&self, name: &str) -> String {
+        let path = format!("/proc/{}/status", self.child.id());
+        let status = std::fs::read_to_string(path).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+        line.unwrap_or_default().trim().to_owned()
+    }
+
     /// Sends it a signal by name.
     pub fn signal(&self, name: &str) {
         let id = self.child.id().to_string();

@@ -5,6 +5,25 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
+use crate::lab::Lab;
+use crate::monitor::Monitor;
+
+/// CAP_NET_RAW is number 13.
+const ONLY_NET_RAW: &str = "0000000000002000";
+
+#[test]
+fn what_is_not_needed_is_given_up() {
+    let Some(lab) = Lab::new() else { return };
+    let monitor = Monitor::start(&lab, "");
+    for set in ["CapPrm", "CapEff", "CapBnd"] {
+        assert_eq!(monitor.status(set), ONLY_NET_RAW, "{set}");
+    }
+    for set in ["CapInh", "CapAmb"] {
+        assert_eq!(monitor.status(set), "0000000000000000", "{set}");
+    }
+    assert_eq!(monitor.status("NoNewPrivs"), "1");
+}
+
 /// Nobody's number on every Linux.
 const NOBODY: u32 = 65534;
 

@@ -121,4 +121,25 @@ mod tests {
         assert_eq!(written, (13..100).step_by(3).collect::<Vec<u8>>());
         assert!(line.bytes.is_empty());
     }
+
+    #[test]
+    fn room_is_bounded() {
+        let mut line = DelayLine::default();
+        let bytes = [0; 1000];
+        let frame = Frame {
+            time: Timestamp::new(1, 0),
+            link_type: LinkType::ETHERNET,
+            wire_bytes: 1000,
+            bytes: &bytes,
+        };
+        for _ in 0..50_000 {
+            line.push(&frame, None);
+            line.release(frame.time, |_| Ok::<(), ()>(())).unwrap();
+        }
+        assert!((LINE_BYTES - 2000..=LINE_BYTES).contains(&line.held_bytes()));
+        for flow in 0..100_000 {
+            line.want(FlowId(flow));
+        }
+        assert_eq!((line.wanted.len(), line.wanted_since.len()), (WANTED_FLOWS, WANTED_FLOWS));
+    }
 }
