@@ -317,4 +317,13 @@ fn a_machine_with_other_states_cannot_follow() {
     };
     let why = new.can_follow(&rules("tcp-connection")).unwrap_err();
     assert!(why.contains("syn_sent") && why.contains("finrst"), "{why}");
+
+    // A state that ages otherwise is another state too.
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("rules.toml");
+    let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("rules/tcp-connection.toml");
+    let text = std::fs::read_to_string(shipped).unwrap();
+    std::fs::write(&path, text.replacen("half_open = true\n", "", 1)).unwrap();
+    let new = NewRules { rules: rules(path.to_str().unwrap()), ..new };
+    assert!(new.can_follow(&rules("tcp-connection")).unwrap_err().contains("half-open"));
 }

@@ -58,11 +58,7 @@ impl NewRules {
     /// Whether a run under `old` rules can go on under these; if not, why.
     pub fn can_follow(&self, old: &Rules) -> Result<(), String> {
         let names = |rules: &Rules| -> Vec<String> {
-            let name = |state: &StateInfo| match state.end {
-                Some(end) => format!("{} ({end:?})", state.name),
-                None => state.name.clone(),
-            };
-            rules.machine.states().iter().map(name).collect()
+            rules.machine.states().iter().map(described).collect()
         };
         let (old_states, new_states) = (names(old), names(&self.rules));
         if old_states == new_states {
@@ -75,6 +71,13 @@ impl NewRules {
             new_states.join(", ")
         ))
     }
+}
+
+/// What stores and their aging depend on.
+fn described(state: &StateInfo) -> String {
+    let end = state.end.map_or(String::new(), |end| format!(" ({end:?})"));
+    let half_open = if state.half_open { " (half-open)" } else { "" };
+    format!("{}{end}{half_open}", state.name)
 }
 
 /// A run at one moment. Counts are totals since the start: who wants rates compares two.
