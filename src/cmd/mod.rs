@@ -11,11 +11,15 @@ mod config;
 mod generate;
 mod input;
 mod inspect;
+mod interfaces;
+mod live;
+mod man;
 mod output;
 mod progress;
 mod replay;
 mod rule_args;
 mod rules;
+mod run_args;
 mod signals;
 mod stopwatch;
 mod store_args;
@@ -26,7 +30,7 @@ pub use usage::Usage;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 const ABOUT: &str = "\
 Watch TCP flow state in small, fixed memory.
@@ -41,6 +45,7 @@ Examples, one a verb:
   acsm inspect traffic.pcap                    what is in a capture, exactly
   acsm replay --preset operator traffic.pcap   what is odd about it
   acsm compare --out report traffic.pcap       what a filter in place of a table costs
+  acsm live -i eth0                            the same of an interface, as it happens
   acsm generate -o day.pcap --attacks all      a trace to try it on, with ground truth
   acsm rules show tcp-connection               the rules behind alerts: a start for your own
   acsm completions bash                        for your shell
@@ -58,26 +63,40 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Replay(Box<replay::ReplayArgs>),
+    Live(Box<live::LiveArgs>),
     Inspect(inspect::InspectArgs),
     Compare(Box<compare::CompareArgs>),
+    Interfaces(interfaces::InterfacesArgs),
     Generate(generate::Args),
     Rules(rules::RulesArgs),
     Completions(completions::CompletionsArgs),
+    Man(man::ManArgs),
+}
+
+/// The command line. Who watches a network is an operator, unless told otherwise.
+fn command() -> clap::Command {
+    Cli::command().mut_subcommand("live", |live| {
+        live.mut_arg("preset", |preset| preset.default_value("operator"))
+    })
 }
 
 /// Runs the command that `arguments` ask for. Where they make no sense, clap says so and exits.
 pub fn run(arguments: Vec<OsString>) -> anyhow::Result<ExitCode> {
     let arguments = config::expand(arguments)?;
-    let cli = Cli::try_parse_from(&arguments).unwrap_or_else(|error| {
+    let parsed = command().try_get_matches_from(&arguments);
+    let cli = parsed.and_then(|matches| Cli::from_arg_matches(&matches)).unwrap_or_else(|error| {
         config::point_at_file(&arguments, &error);
         error.exit()
     });
     match cli.command {
         Command::Replay(args) => replay::run(&args),
+        Command::Live(args) => live::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Compare(args) => compare::run(&args),
+        Command::Interfaces(args) => interfaces::run(&args),
         Command::Generate(args) => generate::run(args),
         Command::Rules(args) => rules::run(args),
         Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => man::run(&args),
     }
 }

@@ -14,6 +14,8 @@
 //! | [`verify`] | the exact shadow, and the errors it counts |
 //! | `gather`, `hygiene`, `cooldown` | findings back in order, thinned out, to the [`Sink`] |
 //! | [`compare`](mod@compare) | many runs over one pass, each against the exact truth |
+//! | [`Observer`], [`Snapshot`] | what a run shows of itself meanwhile; other rules on the way |
+//! | [`top`] | the busiest addresses |
 //! | [`thresholds`] | floods, scans and storms, in sketches of their own |
 //!
 //! What comes out does not depend on the number of workers: flows live in 16 shards by their
@@ -30,9 +32,11 @@ mod front;
 mod gather;
 mod hygiene;
 mod learning;
+mod observer;
 pub mod run;
 mod tally;
 pub mod thresholds;
+pub mod top;
 pub mod verify;
 mod worker;
 
@@ -41,6 +45,7 @@ pub use clock::Phase;
 pub use front::Watch;
 pub use gather::{AlertCounts, AlertDifference};
 pub use hygiene::LeftOut;
+pub use observer::{NewRules, Observer, Snapshot, Wish};
 pub use run::{Outcome, RunError, RunPlan, run};
 pub use tally::{Lookups, Nanos, Tally};
 pub use verify::{ErrorKind, Errors};

@@ -5,6 +5,7 @@
 //! | [`inspect`] | `acsm inspect`: exact facts, as a page and as JSON |
 //! | [`replay`] | the summary of `acsm replay`, as a page and as JSON |
 //! | [`compare`] | the report of `acsm compare` |
+//! | [`live`] | a live run at one moment: for dashboards, metrics and `stats` events |
 //! | [`alert`] | alerts while a run goes on: EVE lines, text, and the steps of a watched flow |
 //! | [`plot`], [`markup`] | figures as SVG; safe text for HTML |
 //! | [`trace`] | what every report says about its trace |
@@ -16,6 +17,7 @@
 pub mod alert;
 pub mod compare;
 pub mod inspect;
+pub mod live;
 pub mod markup;
 pub mod plot;
 pub mod replay;
