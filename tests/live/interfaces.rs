@@ -31,7 +31,6 @@ fn an_interface_may_go_down_and_up_and_away_and_come_back() {
     // It is tried once a second.
     std::thread::sleep(Duration::from_secs(3));
     knock_at(&lab, 11..16);
-    std::thread::sleep(Duration::from_secs(1));
     let said = monitor.end();
     assert_eq!(said.count("/flows/inserted"), 15, "{}\n{}", said.summary, said.talk);
     assert_eq!(said.count("/interfaces/0/losses_of_link"), 1);
@@ -58,7 +57,6 @@ fn several_interfaces_are_merged_in_time_order() {
     });
     monitor.wait_for(|alert| alert["dest_ip"] == "10.98.0.2");
     wait_until("both are told", || (monitor.alerts().len() >= 2).then_some(()));
-    std::thread::sleep(Duration::from_secs(1));
     let said = monitor.end();
     assert!(said.count("/interfaces/0/packets") >= 200, "{}", said.summary);
     assert!(said.count("/interfaces/1/packets") >= 200, "{}", said.summary);

@@ -28,7 +28,6 @@ fn sent_is_seen_and_dropped() {
     monitor.signal("STOP");
     lab.send(send_datagrams);
     monitor.signal("CONT");
-    sleep(Duration::from_secs(1));
     let said = monitor.end();
     let (seen, dropped) =
         (said.count("/interfaces/0/packets"), said.count("/interfaces/0/kernel_drops"));

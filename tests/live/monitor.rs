@@ -15,6 +15,9 @@ const ACSM: &str = env!("CARGO_BIN_EXE_acsm");
 /// Nothing here takes so long unless it never comes.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// The kernel hands packets over in blocks, after a tenth of a second at the latest.
+const HANDED_OVER: Duration = Duration::from_millis(500);
+
 /// `acsm live` on the watcher's end of the cable; killed when dropped.
 pub struct Monitor {
     child: Child,
@@ -88,8 +91,9 @@ impl Monitor {
         (found, now.saturating_sub(Duration::from_nanos(time.as_nanos())))
     }
 
-    /// Ends it and gives what it said.
+    /// Ends it and gives what it said of all that was sent before.
     pub fn end(mut self) -> Said {
+        sleep(HANDED_OVER);
         self.signal("TERM");
         let status = wait_until("it ends", || self.child.try_wait().unwrap());
         let (mut summary, mut talk) = (String::new(), String::new());
