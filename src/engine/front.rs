@@ -79,7 +79,7 @@ impl Front {
         let tick = self.clock.advance(packet.time);
         self.last = tick.epoch;
         if let Some(top) = &mut self.top {
-            top.observe(&packet);
+            top.observe(packet);
         }
         self.learning.observe(packet.time, id, direction);
         Event {
