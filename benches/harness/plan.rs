@@ -30,6 +30,7 @@ pub fn replay_plan(backend: Backend, workers: usize) -> RunPlan {
         seed: 1,
         touch_absent: false,
         workers,
+        top_talkers: false,
         verify: false,
         stopwatch: nanos,
         rules,

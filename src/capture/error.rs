@@ -4,6 +4,8 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
+use super::live::LiveError;
+
 /// Why a capture could not be read at all.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -44,6 +46,9 @@ pub enum CaptureError {
         /// Which directory.
         path: PathBuf,
     },
+    /// An interface, not a file.
+    #[error(transparent)]
+    Live(#[from] LiveError),
 }
 
 /// Where a capture stopped making sense. All frames before it were handed out.

@@ -1,7 +1,7 @@
-//! Where packets come from: captures on disk, standard input, later an interface.
+//! Where packets come from: captures on disk, standard input, network interfaces.
 //!
 //! ```text
-//! file: pcap, pcapng → Source → Frame → [filter] → parse → Packet, or the reason why not
+//! file: pcap, pcapng; live → Source → Frame → [filter] → parse → Packet, or the reason why not
 //! ```
 //!
 //! A [`Source`] hands out [`Frame`]s, one at a time, borrowed from its own buffer: nothing is
@@ -11,6 +11,8 @@
 //! |---|---|
 //! | [`mod@file`] | readers of pcap and pcapng, decompression, directories, time windows |
 //! | [`parse`] | from a frame to its TCP header; a link type is one file of `parse/link/`, a tunnel one of `parse/tunnel/` |
+//! | [`live`] | network interfaces, through libpcap |
+//! | [`record`] | writing frames as they pass: pcap files, as a ring |
 //! | [`Filter`] | BPF expressions, through libpcap |
 //! | [`LinkType`] | the types that captures declare |
 
@@ -18,13 +20,16 @@ mod error;
 pub mod file;
 mod filter;
 mod link_type;
+pub mod live;
 pub mod parse;
+pub mod record;
 mod tally;
 
 pub use error::{CaptureError, Damage};
 pub use file::{FileSource, TimeWindow};
 pub use filter::{Filter, FilterError};
 pub use link_type::LinkType;
+pub use live::{LiveError, LiveOptions, LiveSource};
 pub use tally::FrameTally;
 
 use crate::time::Timestamp;
@@ -52,5 +57,17 @@ pub trait Source {
     #[inline]
     fn may_wait(&self) -> bool {
         false
+    }
+
+    /// Waits, where [`may_wait`](Self::may_wait) says so, for the next frame; but not for long. If
+    /// none came, says up to which time there is none: the tick that stands in for silence.
+    fn wait(&mut self) -> Result<Option<Timestamp>, CaptureError> {
+        Ok(None)
+    }
+
+    /// Frames that were captured and lost on the way here, so far.
+    #[inline]
+    fn lost_frames(&self) -> u64 {
+        0
     }
 }

@@ -6,6 +6,9 @@
 //! verify = true
 //! ```
 //!
+//! Without `--config`, `live` looks for a file where such files are: `live.toml` of the folder `acsm` in
+//! `$XDG_CONFIG_HOME` (or `~/.config`), then in `/etc`.
+//!
 //! The file is turned into arguments that stand before the user's own. So a file can say whatever
 //! the command line can, errors read the same, and there is one place where options are defined.
 
@@ -20,12 +23,23 @@ use super::{Usage, output};
 const NOT_IN_FILES: [&str; 3] = ["config", "help", "version"];
 
 /// Options that exclude each other: one on the command line beats the other in a file.
-const EXCLUSIVE: [[&[&str]; 2]; 2] =
-    [[&["--fp-rate"], &["--memory"]], [&["--quiet", "-q"], &["--verbose", "-v"]]];
+/// An interface on the command line also beats those in a file.
+const EXCLUSIVE: [[&[&str]; 2]; 3] = [
+    [&["--fp-rate"], &["--memory"]],
+    [&["--quiet", "-q"], &["--verbose", "-v"]],
+    [&["--interface", "-i"], &["--interface", "-i"]],
+];
 
 /// `arguments` with the options of a `--config` file, if there is one, put behind the verb.
 pub fn expand(arguments: Vec<OsString>) -> anyhow::Result<Vec<OsString>> {
-    let Some(path) = config_path(&arguments) else { return Ok(arguments) };
+    expand_from(arguments, &usual_places())
+}
+
+/// The same, with `places` to look at where the user names none.
+fn expand_from(arguments: Vec<OsString>, places: &[PathBuf]) -> anyhow::Result<Vec<OsString>> {
+    let Some(path) = config_path(&arguments).or_else(|| usual_path(&arguments, places)) else {
+        return Ok(arguments);
+    };
     let text = std::fs::read_to_string(&path)
         .with_context(|| format!("cannot read --config {}", path.display()))?;
     let options = options(&text)
@@ -41,7 +55,8 @@ pub fn expand(arguments: Vec<OsString>) -> anyhow::Result<Vec<OsString>> {
 /// Where clap finds fault with arguments of which some come from a file: says so, for its words
 /// are the same as for what was typed.
 pub fn point_at_file(arguments: &[OsString], error: &clap::Error) {
-    if let Some(path) = config_path(arguments)
+    let path = config_path(arguments).or_else(|| usual_path(arguments, &usual_places()));
+    if let Some(path) = path
         && error.use_stderr()
     {
         output::say(format_args!("acsm: with the options of --config {}:", path.display()));
@@ -74,6 +89,20 @@ fn config_path(arguments: &[OsString]) -> Option<PathBuf> {
         }
     }
     None
+}
+
+/// Where a file for `live` may lie.
+fn usual_places() -> Vec<PathBuf> {
+    let of_user = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
+    let of_home = || std::env::var_os("HOME").map(|home| Path::new(&home).join(".config"));
+    let folders = of_user.or_else(of_home).into_iter().chain([PathBuf::from("/etc")]);
+    folders.map(|folder| folder.join("acsm/live.toml")).collect()
+}
+
+/// The first of `places` with a file, for `live`: other verbs give the same result on any machine.
+fn usual_path(arguments: &[OsString], places: &[PathBuf]) -> Option<PathBuf> {
+    let is_live = arguments.get(1).is_some_and(|verb| verb == "live");
+    places.iter().find(|place| is_live && place.is_file()).cloned()
 }
 
 fn options(text: &str) -> anyhow::Result<Vec<OsString>> {
@@ -155,6 +184,30 @@ mod tests {
             expanded(file, &typed).unwrap(),
             ["acsm", "replay", "--memory=1MiB", "--quiet", "--config=FILE", "--memory=2MiB"]
         );
+    }
+
+    #[test]
+    fn live_finds_its_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let [missing, there] = ["a.toml", "b.toml"].map(|name| folder.path().join(name));
+        std::fs::write(&there, "interface = ['a', 'b']\nflows = 5").unwrap();
+        let places = [missing, there];
+        let expanded = |words: &[&str]| -> Vec<String> {
+            let arguments = words.iter().map(OsString::from).collect();
+            let expanded = expand_from(arguments, &places).unwrap();
+            expanded.into_iter().map(|word| word.into_string().unwrap()).collect()
+        };
+        let all = ["acsm", "live", "--interface=a", "--interface=b", "--flows=5"];
+        let mut all = all.to_vec();
+        all.sort_unstable();
+        let mut found = expanded(&["acsm", "live"]);
+        found.sort_unstable();
+        assert_eq!(found, all);
+        assert_eq!(
+            expanded(&["acsm", "live", "-i", "c"]),
+            ["acsm", "live", "--flows=5", "-i", "c"]
+        );
+        assert_eq!(expanded(&["acsm", "replay"]), ["acsm", "replay"], "only live looks");
     }
 
     #[test]

@@ -11,12 +11,16 @@ mod config;
 mod generate;
 mod input;
 mod inspect;
+mod interfaces;
+mod live;
+mod man;
 mod output;
 mod plan;
 mod progress;
 mod replay;
 mod rule_args;
 mod rules;
+mod run_args;
 mod signals;
 mod stopwatch;
 mod store_args;
@@ -27,7 +31,7 @@ pub use usage::Usage;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 const ABOUT: &str = "\
 Watch TCP flow state in small, fixed memory.
@@ -43,6 +47,7 @@ Examples, one a verb:
   acsm replay --preset operator traffic.pcap   what is odd about it
   acsm plan --flows 2M --memory 16MiB          which store, and what it will get wrong
   acsm compare --out report traffic.pcap       what a filter in place of a table costs
+  acsm live -i eth0                            the same of an interface, as it happens
   acsm generate -o day.pcap --attacks all      a trace to try it on, with ground truth
   acsm rules show tcp-connection               the rules behind alerts: a start for your own
   acsm completions bash                        for your shell
@@ -60,28 +65,42 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Replay(Box<replay::ReplayArgs>),
+    Live(Box<live::LiveArgs>),
     Inspect(inspect::InspectArgs),
     Plan(plan::PlanArgs),
     Compare(Box<compare::CompareArgs>),
+    Interfaces(interfaces::InterfacesArgs),
     Generate(generate::Args),
     Rules(rules::RulesArgs),
     Completions(completions::CompletionsArgs),
+    Man(man::ManArgs),
+}
+
+/// The command line. Who watches a network is an operator, unless told otherwise.
+fn command() -> clap::Command {
+    Cli::command().mut_subcommand("live", |live| {
+        live.mut_arg("preset", |preset| preset.default_value("operator"))
+    })
 }
 
 /// Runs the command that `arguments` ask for. Where they make no sense, clap says so and exits.
 pub fn run(arguments: Vec<OsString>) -> anyhow::Result<ExitCode> {
     let arguments = config::expand(arguments)?;
-    let cli = Cli::try_parse_from(&arguments).unwrap_or_else(|error| {
+    let parsed = command().try_get_matches_from(&arguments);
+    let cli = parsed.and_then(|matches| Cli::from_arg_matches(&matches)).unwrap_or_else(|error| {
         config::point_at_file(&arguments, &error);
         error.exit()
     });
     match cli.command {
         Command::Replay(args) => replay::run(&args),
+        Command::Live(args) => live::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Plan(args) => plan::run(&args),
         Command::Compare(args) => compare::run(&args),
+        Command::Interfaces(args) => interfaces::run(&args),
         Command::Generate(args) => generate::run(args),
         Command::Rules(args) => rules::run(args),
         Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => man::run(&args),
     }
 }

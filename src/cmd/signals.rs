@@ -22,6 +22,19 @@ pub fn stop_on_signals(stop: &Arc<AtomicBool>) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Sets `reload` at each SIGHUP and `reopen` at each SIGUSR1, where there are such signals.
+pub fn note_requests(reload: &Arc<AtomicBool>, reopen: &Arc<AtomicBool>) -> anyhow::Result<()> {
+    #[cfg(unix)]
+    for (signal, flag) in
+        [(signal_hook::consts::SIGHUP, reload), (signal_hook::consts::SIGUSR1, reopen)]
+    {
+        signal_hook::flag::register(signal, Arc::clone(flag)).context("cannot handle signals")?;
+    }
+    #[cfg(not(unix))]
+    let _ = (reload, reopen);
+    Ok(())
+}
+
 /// Says that the input was not read to its end.
 pub fn warn_of_interruption(stop: &AtomicBool) {
     if stop.load(Ordering::Relaxed) {

@@ -77,6 +77,25 @@ impl Clock {
             is_late: at - self.epoch_start >= phase / 2,
         }
     }
+
+    /// The largest time so far.
+    pub fn now(&self) -> Timestamp {
+        self.now
+    }
+
+    /// Lets time pass without a packet. Says which epoch it is if a whole one has passed in
+    /// silence, so that all that was alive has aged. No later packet comes before that epoch.
+    pub fn idle(&mut self, time: Timestamp) -> Option<Epoch> {
+        let (Phase::Nanos(nanos), Some(first)) = (self.phase, self.first) else { return None };
+        let nanos = nanos.max(1);
+        let epoch = time.as_nanos() / nanos;
+        if epoch < (self.epoch_start / nanos).saturating_add(2) {
+            return None;
+        }
+        self.epoch_start = epoch * nanos;
+        self.now = self.now.max(Timestamp::from_nanos(self.epoch_start));
+        Some(Epoch(u32::try_from(epoch - first).unwrap_or(u32::MAX)))
+    }
 }
 
 #[cfg(test)]
@@ -99,6 +118,22 @@ mod tests {
         let epochs: Vec<u32> =
             (0..7).map(|_| clock.advance(Timestamp::default()).epoch.0).collect();
         assert_eq!(epochs, [0, 0, 0, 1, 1, 1, 2]);
+    }
+
+    #[test]
+    fn silence_ages_after_a_whole_epoch() {
+        let mut clock = Clock::new(Phase::Nanos(60_000_000_000));
+        assert_eq!(clock.idle(Timestamp::new(1000, 0)), None, "nothing seen yet, nothing to age");
+        clock.advance(Timestamp::new(100, 0));
+        for (secs, told) in [(119, None), (179, None), (180, Some(2)), (239, None), (300, Some(4))]
+        {
+            assert_eq!(clock.idle(Timestamp::new(secs, 0)).map(|epoch| epoch.0), told, "{secs}");
+        }
+        assert_eq!(clock.advance(Timestamp::new(290, 0)).epoch.0, 4, "late: time does not go back");
+        assert_eq!(clock.advance(Timestamp::new(360, 0)).epoch.0, 5);
+        let mut by_packets = Clock::new(Phase::Operations(3));
+        by_packets.advance(Timestamp::default());
+        assert_eq!(by_packets.idle(Timestamp::MAX), None);
     }
 
     #[test]

@@ -10,9 +10,11 @@ use std::thread::{Scope, ScopedJoinHandle};
 
 use super::event::Round;
 use super::finding::Findings;
+use super::observer::NewRules;
 use super::tally::Tally;
 use super::worker::Worker;
 use crate::flow::FlowId;
+use crate::machine::Rules;
 use crate::store::{Epoch, Store, StoreStats};
 
 /// Rounds on their way at once: one being filled, one being worked on, one waiting for each side.
@@ -27,8 +29,13 @@ struct Batch {
     findings: Findings,
 }
 
-enum Order {
+enum Order<'plan> {
     Work(Batch),
+    /// Nothing was alive for a whole epoch, up to this one.
+    PassSilence(Epoch),
+    /// Other rules than these from here on.
+    Follow(&'plan Rules, &'plan NewRules),
+    Report(Sender<WorkerReport>),
     Finish(Epoch),
 }
 
@@ -46,11 +53,11 @@ pub struct Crew<'scope, 'plan, S: Store> {
 
 enum Hands<'scope, 'plan, S: Store> {
     Inline(Box<Worker<'plan, S>>),
-    Threads(Vec<Hand<'scope>>),
+    Threads(Vec<Hand<'scope, 'plan>>),
 }
 
-struct Hand<'scope> {
-    orders: Sender<Order>,
+struct Hand<'scope, 'plan> {
+    orders: Sender<Order<'plan>>,
     results: Receiver<Batch>,
     thread: ScopedJoinHandle<'scope, WorkerReport>,
 }
@@ -139,38 +146,79 @@ impl<'scope, 'plan: 'scope, S: Store + 'scope> Crew<'scope, 'plan, S> {
         Ok(true)
     }
 
-    /// Lets every worker finish, and adds up what they counted. Shards are added in their own
-    /// order: sums of fractions must not depend on who owned which.
-    pub fn finish(self, now: Epoch) -> Result<(Tally, StoreStats), WorkerLost> {
-        let mut tally = Tally::default();
-        let mut shards = Vec::new();
-        let mut take = |(worker_tally, worker_shards): WorkerReport| {
-            tally.merge(worker_tally);
-            shards.extend(worker_shards);
-        };
-        match self.hands {
-            Hands::Inline(worker) => take(worker.finish(now)),
-            Hands::Threads(hands) => {
-                for hand in &hands {
-                    hand.orders.send(Order::Finish(now)).map_err(|_| WorkerLost)?;
-                }
-                for hand in hands {
-                    take(hand.thread.join().map_err(|_| WorkerLost)?);
-                }
-            }
+    /// Tells every worker that nothing was alive for a whole epoch, up to this one.
+    pub fn pass_silence(&mut self, now: Epoch) -> Result<(), WorkerLost> {
+        match &mut self.hands {
+            Hands::Inline(worker) => worker.pass_silence(now),
+            Hands::Threads(hands) => tell(hands, || Order::PassSilence(now))?,
         }
-        shards.sort_unstable_by_key(|(number, _)| *number);
-        let mut stats = StoreStats::default();
-        shards.into_iter().for_each(|(_, shard)| stats += shard);
-        Ok((tally, stats))
+        Ok(())
     }
+
+    /// Lets every worker go on under `new` rules in place of `old` ones.
+    pub fn follow(&mut self, old: &'plan Rules, new: &'plan NewRules) -> Result<(), WorkerLost> {
+        match &mut self.hands {
+            Hands::Inline(worker) => worker.follow(old, new),
+            Hands::Threads(hands) => tell(hands, || Order::Follow(old, new))?,
+        }
+        Ok(())
+    }
+
+    /// What all workers counted so far, and what the store holds.
+    pub fn report(&self) -> Result<(Tally, StoreStats), WorkerLost> {
+        let reports = match &self.hands {
+            Hands::Inline(worker) => vec![worker.counts()],
+            Hands::Threads(hands) => {
+                let (reply, reports) = bounded(hands.len());
+                tell(hands, || Order::Report(reply.clone()))?;
+                drop(reply);
+                reports.iter().collect()
+            }
+        };
+        Ok(added_up(reports))
+    }
+
+    /// Lets every worker finish, and adds up what they counted.
+    pub fn finish(self, now: Epoch) -> Result<(Tally, StoreStats), WorkerLost> {
+        let reports = match self.hands {
+            Hands::Inline(worker) => vec![worker.finish(now)],
+            Hands::Threads(hands) => {
+                tell(&hands, || Order::Finish(now))?;
+                let ended = hands.into_iter().map(|hand| hand.thread.join());
+                ended.collect::<Result<_, _>>().map_err(|_| WorkerLost)?
+            }
+        };
+        Ok(added_up(reports))
+    }
+}
+
+fn tell<'plan>(
+    hands: &[Hand<'_, 'plan>],
+    order: impl Fn() -> Order<'plan>,
+) -> Result<(), WorkerLost> {
+    let send = |hand: &Hand<'_, 'plan>| hand.orders.send(order()).map_err(|_| WorkerLost);
+    hands.iter().try_for_each(send)
+}
+
+/// Shards are added in their own order: sums of fractions must not depend on who owned which.
+fn added_up(reports: Vec<WorkerReport>) -> (Tally, StoreStats) {
+    let mut tally = Tally::default();
+    let mut shards = Vec::new();
+    for (worker_tally, worker_shards) in reports {
+        tally.merge(worker_tally);
+        shards.extend(worker_shards);
+    }
+    shards.sort_unstable_by_key(|(number, _)| *number);
+    let mut stats = StoreStats::default();
+    shards.into_iter().for_each(|(_, shard)| stats += shard);
+    (tally, stats)
 }
 
 fn start<'scope, 'plan: 'scope, S: Store + 'scope>(
     number: usize,
     worker: Worker<'plan, S>,
     scope: &'scope Scope<'scope, '_>,
-) -> Hand<'scope> {
+) -> Hand<'scope, 'plan> {
     let (orders, orders_in) = bounded(IN_FLIGHT);
     let (results_out, results) = bounded(IN_FLIGHT);
     let thread = scope.spawn(move || serve(number, worker, &orders_in, &results_out));
@@ -178,10 +226,10 @@ fn start<'scope, 'plan: 'scope, S: Store + 'scope>(
 }
 
 /// A worker thread's life. It ends with its orders: also when the sending side gave up.
-fn serve<S: Store>(
+fn serve<'plan, S: Store>(
     number: usize,
-    mut worker: Worker<'_, S>,
-    orders: &Receiver<Order>,
+    mut worker: Worker<'plan, S>,
+    orders: &Receiver<Order<'plan>>,
     results: &Sender<Batch>,
 ) -> WorkerReport {
     let mut last = Epoch::default();
@@ -196,6 +244,10 @@ fn serve<S: Store>(
                     break;
                 }
             }
+            Order::PassSilence(now) => worker.pass_silence(now),
+            Order::Follow(old, new) => worker.follow(old, new),
+            // Whoever asked and is gone does not want to know.
+            Order::Report(reply) => drop(reply.send(worker.counts())),
             Order::Finish(now) => {
                 last = now;
                 break;

@@ -5,10 +5,13 @@ use std::net::IpAddr;
 use super::clock::Clock;
 use super::event::Event;
 use super::learning::Learning;
+use super::observer::NewRules;
 use super::run::RunPlan;
 use super::thresholds::{Firing, Losses, Prepared, SketchLimits, Thresholds};
+use super::top::TopTalkers;
 use crate::flow::{FlowKeyKind, Keyer, Packet};
 use crate::store::Epoch;
+use crate::time::Timestamp;
 
 /// Two addresses whose flows are shown step by step, in either direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,7 +24,11 @@ pub struct Front {
     learning: Learning,
     watch: Option<Watch>,
     thresholds: Option<Thresholds>,
+    seed: u64,
+    top: Option<TopTalkers>,
     last: Epoch,
+    time: Timestamp,
+    lost_frames: u64,
 }
 
 impl Front {
@@ -37,7 +44,11 @@ impl Front {
             learning: Learning::new(plan.startup_nanos, sees_both_directions),
             watch: plan.watch,
             thresholds: (!thresholds.is_empty()).then(sketches),
+            seed: plan.seed,
+            top: plan.top_talkers.then(TopTalkers::default),
             last: Epoch::default(),
+            time: Timestamp::default(),
+            lost_frames: 0,
         }
     }
 
@@ -67,6 +78,9 @@ impl Front {
         let id = self.keyer.id(&key);
         let tick = self.clock.advance(packet.time);
         self.last = tick.epoch;
+        if let Some(top) = &mut self.top {
+            top.observe(packet);
+        }
         self.learning.observe(packet.time, id, direction);
         Event {
             id,
@@ -79,6 +93,53 @@ impl Front {
             watched: self.watch.is_some_and(|watch| watch.sees(packet)),
             no_session_muted: self.learning.mutes_no_session(),
         }
+    }
+
+    /// Lets time pass without a packet: what waited in vain is told. Says which epoch it is if all
+    /// that was alive has aged.
+    pub fn idle(&mut self, now: Timestamp, firings: &mut Vec<(u32, Firing)>) -> Option<Epoch> {
+        self.time = self.time.max(now);
+        if let Some(thresholds) = &mut self.thresholds {
+            thresholds.idle(now, &mut |firing| firings.push((u32::MAX, firing)));
+        }
+        let aged = self.clock.idle(now);
+        self.last = aged.unwrap_or(self.last);
+        aged
+    }
+
+    /// Takes note of how many frames were lost on the way so far.
+    #[inline]
+    pub fn note_losses(&mut self, lost_frames: u64) {
+        if lost_frames > self.lost_frames {
+            self.lost_frames = lost_frames;
+            self.learning.lost();
+        }
+    }
+
+    /// Goes on under other rules. Thresholds that stay the same keep their counts.
+    pub fn follow(&mut self, new: &NewRules) {
+        let mut thresholds = new.rules.thresholds.clone();
+        thresholds.retain(|threshold| new.shown.contains(threshold.rule));
+        match &mut self.thresholds {
+            Some(counting) => counting.follow(&thresholds),
+            None if thresholds.is_empty() => {}
+            none => *none = Some(Thresholds::new(&thresholds, self.seed, SketchLimits::default())),
+        }
+    }
+
+    /// The busiest addresses so far.
+    pub fn top(&self) -> Option<&TopTalkers> {
+        self.top.as_ref()
+    }
+
+    /// The latest time told by a packet or by silence.
+    pub fn time(&self) -> Timestamp {
+        self.time.max(self.clock.now())
+    }
+
+    /// Whether rules about packets without a session are mute.
+    pub fn mutes_no_session(&self) -> bool {
+        self.learning.mutes_no_session()
     }
 
     /// What is still due when no more packets come.

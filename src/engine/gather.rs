@@ -6,6 +6,7 @@ use std::io;
 use super::alert::{Alert, Sink};
 use super::finding::{Finding, Findings};
 use super::hygiene::{AlertFilter, LeftOut};
+use super::observer::NewRules;
 use super::thresholds::Firing;
 use crate::flow::{FlowKey, Keyer, Packet};
 use crate::machine::{RuleId, RuleSet};
@@ -106,6 +107,19 @@ impl<'a, K: Sink> Gather<'a, K> {
             self.sink.alert(&indexed.alert)?;
         }
         Ok(admitted)
+    }
+
+    /// Alerts shown, by rule, and left out, by reason, so far.
+    pub fn so_far(&self) -> ([u64; RuleSet::LIMIT], LeftOut) {
+        (self.filter.shown, self.filter.left_out)
+    }
+
+    /// Goes on under other rules.
+    pub fn follow(&mut self, new: &'a NewRules) {
+        self.filter.follow(new, self.keyer.hash_key);
+        if let Some(shadow) = &mut self.shadow {
+            shadow.filter.follow(new, self.keyer.hash_key);
+        }
     }
 
     /// What became of all alerts.

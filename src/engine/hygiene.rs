@@ -7,6 +7,7 @@
 
 use super::alert::Alert;
 use super::cooldown::{Cooldowns, Verdict};
+use super::observer::{NewRules, carried_over};
 use crate::hash::HashKey;
 use crate::machine::{RuleKind, RuleSet, Rules, Suppressions};
 use crate::time::{NANOS_PER_SEC, Timestamp};
@@ -45,6 +46,17 @@ pub struct LeftOut {
 }
 
 impl LeftOut {
+    /// Each with its name.
+    pub fn by_reason(&self) -> [(&'static str, u64); 5] {
+        [
+            ("muted", self.muted),
+            ("foreign", self.foreign),
+            ("suppressed", self.suppressed),
+            ("cooled_down", self.cooled_down),
+            ("over_budget", self.over_budget),
+        ]
+    }
+
     /// All together.
     pub fn total(&self) -> u64 {
         self.muted + self.foreign + self.suppressed + self.cooled_down + self.over_budget
@@ -64,6 +76,18 @@ impl<'a> AlertFilter<'a> {
             shown: [0; RuleSet::LIMIT],
             left_out: LeftOut::default(),
         }
+    }
+
+    /// Goes on under other rules. Cool-downs go on too, unless rules got other numbers.
+    pub fn follow(&mut self, new: &'a NewRules, hash_key: HashKey) {
+        let names = |rules: &Rules| -> Vec<String> {
+            rules.book.iter().map(|rule| rule.name.clone()).collect()
+        };
+        if names(self.rules) != names(&new.rules) {
+            self.cooldowns = Cooldowns::new(COOLDOWN_ENTRIES, hash_key);
+        }
+        self.shown = carried_over(&self.shown, self.rules, &new.rules);
+        (self.rules, self.suppressions) = (&new.rules, &new.suppressions);
     }
 
     /// Whether `alert` is shown. If so, it learns how many like it were left out before it.

@@ -91,6 +91,12 @@ impl Learning {
         self.looks_one_way = judged >= FLOWS_TO_JUDGE && self.two_way * 10 < judged;
     }
 
+    /// Takes in that packets were lost: flows may have begun or ended unseen, as before the start.
+    /// So it is a start again.
+    pub fn lost(&mut self) {
+        self.first = self.first.map(|_| self.now);
+    }
+
     /// Whether flows that were under way at the start may still be unknown.
     #[inline]
     pub fn is_starting_up(&self) -> bool {
@@ -133,6 +139,19 @@ mod tests {
             learning.observe(Timestamp::new(secs, 0), FlowId(1), Direction::Forward);
             assert_eq!(learning.mutes_no_session(), mute, "{secs}");
         }
+    }
+
+    #[test]
+    fn a_loss_is_a_start_again() {
+        let mut learning = Learning::new(60_000_000_000, true);
+        for (secs, mute) in [(1000, true), (1100, false)] {
+            learning.observe(Timestamp::new(secs, 0), FlowId(1), Direction::Forward);
+            assert_eq!(learning.mutes_no_session(), mute, "{secs}");
+        }
+        learning.lost();
+        assert!(learning.mutes_no_session());
+        learning.observe(Timestamp::new(1160, 0), FlowId(1), Direction::Forward);
+        assert!(!learning.mutes_no_session());
     }
 
     #[test]

@@ -15,6 +15,8 @@
 //! | `gather`, `hygiene`, `cooldown` | findings back in order, thinned out, to the [`Sink`] |
 //! | `demand` | what a trace asks of a store, for plans |
 //! | [`compare`](mod@compare) | many runs over one pass, each against the exact truth |
+//! | [`Observer`], [`Snapshot`] | what a run shows of itself meanwhile; other rules on the way |
+//! | [`top`] | the busiest addresses |
 //! | [`thresholds`] | floods, scans and storms, in sketches of their own |
 //!
 //! What comes out does not depend on the number of workers: flows live in 16 shards by their
@@ -32,9 +34,11 @@ mod front;
 mod gather;
 mod hygiene;
 mod learning;
+mod observer;
 pub mod run;
 mod tally;
 pub mod thresholds;
+pub mod top;
 pub mod verify;
 mod worker;
 
@@ -44,6 +48,7 @@ pub use demand::{Demand, demand};
 pub use front::Watch;
 pub use gather::{AlertCounts, AlertDifference};
 pub use hygiene::LeftOut;
+pub use observer::{NewRules, Observer, Snapshot, Wish};
 pub use run::{Outcome, RunError, RunPlan, run};
 pub use tally::{Lookups, Nanos, Tally};
 pub use verify::{ErrorKind, Errors};

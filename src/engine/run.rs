@@ -13,6 +13,7 @@ use super::finding::Findings;
 use super::front::{Front, Watch};
 use super::gather::{AlertCounts, Gather};
 use super::hygiene::AlertFilter;
+use super::observer::{Observer, Snapshot, Wish};
 use super::tally::Tally;
 use super::thresholds::{Firing, Losses, Prepared};
 use super::verify::{Scope, Verifier};
@@ -52,6 +53,8 @@ pub struct RunPlan {
     pub touch_absent: bool,
     /// How many workers, 1 to 16.
     pub workers: usize,
+    /// Whether snapshots tell the busiest addresses.
+    pub top_talkers: bool,
     /// Whether to compare with an exact shadow.
     pub verify: bool,
     /// Nanoseconds on some clock, for the histograms alone.
@@ -91,30 +94,33 @@ pub enum RunError {
     Worker(#[from] WorkerLost),
 }
 
-/// Runs `source` through the machine. `on_round` is told the number of frames now and then;
-/// the run ends early when `stop` is set.
-pub fn run<F: Source, K: Sink>(
-    plan: &RunPlan,
-    source: &mut F,
-    parser: &Parser,
-    sink: &mut K,
-    stop: &AtomicBool,
-    on_round: impl FnMut(u64),
-) -> Result<Outcome, RunError> {
-    with_store(&plan.store, Job { plan, source, parser, sink, stop, on_round })?
-}
-
-/// A run that waits for the type of its store.
-struct Job<'a, F, K, R> {
+/// Runs `source` through the machine. `observer` is told the number of frames now and then, and may
+/// have wishes; the run ends early when `stop` is set.
+pub fn run<'a, F: Source, K: Sink>(
     plan: &'a RunPlan,
     source: &'a mut F,
     parser: &'a Parser,
     sink: &'a mut K,
     stop: &'a AtomicBool,
-    on_round: R,
+    observer: impl Observer<'a>,
+) -> Result<Outcome, RunError> {
+    let rules = &plan.rules;
+    with_store(&plan.store, Job { plan, rules, source, parser, sink, stop, observer })?
 }
 
-impl<F: Source, K: Sink, R: FnMut(u64)> StoreUser for Job<'_, F, K, R> {
+/// A run that waits for the type of its store.
+struct Job<'a, F, K, R> {
+    plan: &'a RunPlan,
+    /// Those in force.
+    rules: &'a Rules,
+    source: &'a mut F,
+    parser: &'a Parser,
+    sink: &'a mut K,
+    stop: &'a AtomicBool,
+    observer: R,
+}
+
+impl<'a, F: Source, K: Sink, R: Observer<'a>> StoreUser for Job<'a, F, K, R> {
     type Output = Result<Outcome, RunError>;
 
     fn run<S: Store + 'static>(self, make: impl Fn() -> Result<S, StoreError>) -> Self::Output {
@@ -156,7 +162,7 @@ fn crew_of<S: Store>(
 /// Thresholds that fired in rounds whose findings are not back yet, oldest round first.
 type Waiting = VecDeque<Vec<(u32, Firing)>>;
 
-impl<'a, F: Source, K: Sink, R: FnMut(u64)> Job<'a, F, K, R> {
+impl<'a, F: Source, K: Sink, R: Observer<'a>> Job<'a, F, K, R> {
     fn drive<'scope, S>(mut self, mut crew: Crew<'scope, 'a, S>) -> Result<Outcome, RunError>
     where
         'a: 'scope,
@@ -169,16 +175,46 @@ impl<'a, F: Source, K: Sink, R: FnMut(u64)> Job<'a, F, K, R> {
         let mut findings = Findings::default();
         let failure = loop {
             let mut firings = Vec::new();
-            let mut reader = Reader { source: self.source, parser: self.parser, front: &mut front };
-            let more = reader.fill(crew.filling(), &mut frames, &mut firings);
-            waiting.push_back(firings);
-            if crew.send(&mut findings)? {
-                gather.round(&mut findings, &waiting.pop_front().unwrap_or_default())?;
-            }
-            if self.source.may_wait() {
+            let silence = if self.source.may_wait() { self.source.wait() } else { Ok(None) };
+            let more = match silence {
+                Ok(None) => {
+                    let source = &mut *self.source;
+                    let mut reader = Reader { source, parser: self.parser, front: &mut front };
+                    let more = reader.fill(crew.filling(), &mut frames, &mut firings);
+                    waiting.push_back(firings);
+                    if crew.send(&mut findings)? {
+                        gather.round(&mut findings, &waiting.pop_front().unwrap_or_default())?;
+                    }
+                    more
+                }
+                // Nothing is on its way: all was shown before waiting.
+                Ok(Some(now)) => {
+                    if let Some(epoch) = front.idle(now, &mut firings) {
+                        crew.pass_silence(epoch)?;
+                    }
+                    gather.round(&mut findings, &firings)?;
+                    Ok(true)
+                }
+                Err(error) => Err(error),
+            };
+            front.note_losses(self.source.lost_frames());
+            let wish = self.observer.round(frames.packets);
+            if self.source.may_wait() || !matches!(wish, Wish::GoOn) {
                 show_all(&mut crew, &mut gather, &mut waiting, &mut findings)?;
             }
-            (self.on_round)(frames.packets);
+            match wish {
+                Wish::GoOn => {}
+                Wish::Snapshot => {
+                    let snapshot = snapshot(&front, &gather, &frames, crew.report()?);
+                    self.observer.snapshot(snapshot);
+                }
+                Wish::Rules(new) => {
+                    crew.follow(self.rules, new)?;
+                    front.follow(new);
+                    gather.follow(new);
+                    self.rules = &new.rules;
+                }
+            }
             match more {
                 Ok(true) if !self.stop.load(Ordering::Relaxed) => {}
                 Ok(_) => break None,
@@ -206,6 +242,28 @@ fn show_all<'scope, 'plan: 'scope, S: Store + 'scope, K: Sink>(
         gather.round(findings, &waiting.pop_front().unwrap_or_default())?;
     }
     Ok(())
+}
+
+/// The run at this moment; no round is on its way.
+fn snapshot<K: Sink>(
+    front: &Front,
+    gather: &Gather<'_, K>,
+    frames: &FrameTally,
+    (tally, stats): (Tally, StoreStats),
+) -> Snapshot {
+    let (shown, left_out) = gather.so_far();
+    Snapshot {
+        time: front.time(),
+        frames: frames.clone(),
+        tally,
+        stats,
+        shown,
+        left_out,
+        losses: front.losses(),
+        one_way: front.is_one_way(),
+        no_session_muted: front.mutes_no_session(),
+        top: front.top().cloned(),
+    }
 }
 
 fn gather_for<'a, K: Sink>(plan: &'a RunPlan, sink: &'a mut K) -> Gather<'a, K> {
@@ -246,7 +304,7 @@ impl<F: Source> Reader<'_, F> {
             if !more? {
                 return Ok(false);
             }
-            if !round.packets.is_empty() && self.source.may_wait() {
+            if self.source.may_wait() {
                 break;
             }
         }
@@ -263,10 +321,12 @@ impl<F: Source> Reader<'_, F> {
         frames: &mut FrameTally,
     ) -> Result<bool, CaptureError> {
         for (n, prepared) in prepared.iter_mut().enumerate() {
+            let mut first = n == 0;
             let packet = loop {
-                if n > 0 && self.source.may_wait() {
+                if !first && self.source.may_wait() {
                     return Ok(true);
                 }
+                first = false;
                 let Some(frame) = self.source.next_frame()? else { return Ok(false) };
                 let parsed = self.parser.parse(&frame);
                 frames.add(frame.time, &parsed);

@@ -4,13 +4,15 @@ use hdrhistogram::Histogram;
 
 use super::verify::Errors;
 use crate::machine::RuleSet;
-use crate::state::Lookup;
+use crate::state::{Lookup, State};
 
 /// Counts of one worker; workers add up, in any order.
 #[derive(Debug, Clone)]
 pub struct Tally {
     /// Answers of the store.
     pub lookups: Lookups,
+    /// Flows that came into a state, by state.
+    pub entered: [u64; State::LIMIT],
     /// Alerts of rules that are not shown, by rule.
     pub only_counted: [u64; RuleSet::LIMIT],
     /// Time per batch.
@@ -36,6 +38,7 @@ impl Default for Tally {
     fn default() -> Self {
         Tally {
             lookups: Lookups::default(),
+            entered: [0; State::LIMIT],
             only_counted: [0; RuleSet::LIMIT],
             batch_nanos: Nanos::default(),
             sweep_nanos: Nanos::default(),
@@ -61,6 +64,9 @@ impl Tally {
         self.lookups.known += other.lookups.known;
         self.lookups.absent += other.lookups.absent;
         self.lookups.dont_know += other.lookups.dont_know;
+        for (ours, theirs) in self.entered.iter_mut().zip(other.entered) {
+            *ours += theirs;
+        }
         for (ours, theirs) in self.only_counted.iter_mut().zip(other.only_counted) {
             *ours += theirs;
         }

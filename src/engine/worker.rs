@@ -3,10 +3,11 @@
 use super::alert::WatchStep;
 use super::event::Event;
 use super::finding::{Finding, Findings};
+use super::observer::{NewRules, carried_over};
 use super::tally::Tally;
 use super::verify::Verifier;
 use crate::flow::{FlowId, FlowKey, Keyer, Packet};
-use crate::machine::{Machine, Next, Outcome, RuleSet};
+use crate::machine::{Machine, Next, Outcome, RuleSet, Rules};
 use crate::state::{Lookup, State};
 use crate::store::{Epoch, Flow, Stamp, Store, StoreStats};
 
@@ -62,6 +63,8 @@ struct Shard<S> {
     number: usize,
     store: S,
     events: u32,
+    /// The epoch of its last event.
+    epoch: Epoch,
 }
 
 impl<'a, S: Store> Worker<'a, S> {
@@ -76,7 +79,7 @@ impl<'a, S: Store> Worker<'a, S> {
             shard_at[*number] = place;
         }
         let half_open = plan.machine.half_open();
-        let shard = |(number, store)| Shard { number, store, events: 0 };
+        let shard = |(number, store)| Shard { number, store, events: 0, epoch: Epoch::default() };
         let shards = stores.into_iter().map(shard).collect();
         let places = Vec::with_capacity(GROUP);
         Worker { plan, shards, shard_at, half_open, places, verifier, tally: Tally::default() }
@@ -118,10 +121,16 @@ impl<'a, S: Store> Worker<'a, S> {
     #[inline]
     fn advance(&mut self, event: &Event, place: &S::Place) -> Step {
         let shard = &mut self.shards[self.shard_at[event.id.shard()]];
+        if event.epoch != shard.epoch {
+            shard.pass_to(event.epoch);
+        }
         let epoch_before = shard.store.epoch(event.epoch);
         let answer = shard.store.lookup(place, event.epoch);
         let outcome = event.step(self.plan.machine, answer);
         self.tally.lookups.count(answer);
+        if let Next::Go(state) = outcome.next {
+            self.tally.entered[state.index()] += 1;
+        }
 
         let stamp = |state| event.tick().stamp(is_half_open(&self.half_open, state));
         let state = write(&mut shard.store, place, answer, outcome.next, &stamp, event.epoch);
@@ -179,6 +188,24 @@ impl<'a, S: Store> Worker<'a, S> {
         }
     }
 
+    /// A whole epoch passed in silence, up to `now`: all that was alive has aged.
+    pub fn pass_silence(&mut self, now: Epoch) {
+        self.shards.iter_mut().for_each(|shard| shard.pass_to(now));
+    }
+
+    /// Goes on under other rules, with the same states.
+    pub fn follow(&mut self, rules: &Rules, new: &'a NewRules) {
+        self.tally.only_counted = carried_over(&self.tally.only_counted, rules, &new.rules);
+        (self.plan.machine, self.plan.shown) = (&new.rules.machine, new.shown);
+        self.half_open = new.rules.machine.half_open();
+    }
+
+    /// What this worker counted so far, but for errors, and what each shard holds.
+    pub fn counts(&self) -> (Tally, Vec<(usize, StoreStats)>) {
+        let shards = self.shards.iter().map(|shard| (shard.number, shard.store.stats()));
+        (self.tally.clone(), shards.collect())
+    }
+
     /// Sweeps what is left, and says what this worker counted and what each shard holds.
     pub fn finish(mut self, now: Epoch) -> (Tally, Vec<(usize, StoreStats)>) {
         let mut stats = Vec::with_capacity(self.shards.len());
@@ -190,6 +217,19 @@ impl<'a, S: Store> Worker<'a, S> {
             self.tally.errors = verifier.finish();
         }
         (self.tally, stats)
+    }
+}
+
+impl<S: Store> Shard<S> {
+    /// Comes to a later epoch. After a whole one in silence nothing is alive: it is swept at once,
+    /// so that what is seen of a silent link (live, by a tick) and what comes after it (also in a
+    /// replay, where silence is a gap between packets) finds the same.
+    #[cold]
+    fn pass_to(&mut self, epoch: Epoch) {
+        if epoch.0.saturating_sub(self.epoch.0) > 1 {
+            while self.store.sweep(epoch, usize::MAX) > 0 {}
+        }
+        self.epoch = self.epoch.max(epoch);
     }
 }
 

@@ -45,6 +45,7 @@ pub struct Thresholds {
     recent: Recent,
     pending: Pending,
     rules: Box<[RuleCounter]>,
+    keys_per_rule: usize,
     answer_nanos: u64,
     now_nanos: u64,
     /// No later than when something becomes due.
@@ -76,6 +77,7 @@ impl Thresholds {
             recent: Recent::new(limits.recent_tuples, limits.recent_nanos),
             pending: Pending::new(limits.pending),
             rules: rules.iter().map(counter).collect(),
+            keys_per_rule: limits.keys_per_rule,
             answer_nanos: limits.answer_nanos,
             now_nanos: 0,
             wake_nanos: 0,
@@ -114,13 +116,31 @@ impl Thresholds {
         }
     }
 
-    /// Lets time pass without a packet: an idle tick of a live capture.
+    /// Lets time pass before a packet of this time.
     #[inline]
     pub fn advance(&mut self, now: Timestamp, fired: &mut impl FnMut(Firing)) {
         self.now_nanos = self.now_nanos.max(now.as_nanos());
         if self.now_nanos >= self.wake_nanos {
             self.wake(fired);
         }
+    }
+
+    /// Judges what became due up to `now`, in silence. Time itself stays that of the last packet:
+    /// so what a replay of the same packets finds is the same.
+    pub fn idle(&mut self, now: Timestamp, fired: &mut impl FnMut(Firing)) {
+        while let Some(first) = self.pending.pop_due(now.as_nanos()) {
+            self.fail(&first, Failure::TimedOut, first.due_nanos, fired);
+        }
+    }
+
+    /// Goes on with other rules. Those that are the same as before keep their counts.
+    pub fn follow(&mut self, rules: &[ThresholdRule]) {
+        let mut old: Vec<RuleCounter> = std::mem::take(&mut self.rules).into_vec();
+        let counter = |rule: &ThresholdRule| match old.iter().position(|old| old.is_of(rule)) {
+            Some(at) => old.swap_remove(at),
+            None => RuleCounter::new(*rule, self.keys_per_rule, self.hasher),
+        };
+        self.rules = rules.iter().map(counter).collect();
     }
 
     /// Judges all that still waits, as if no more packets came: the end of the last file.

@@ -42,6 +42,11 @@ impl RuleCounter {
         RuleCounter { rule, hasher, table }
     }
 
+    /// Whether it counts for this very rule.
+    pub fn is_of(&self, rule: &ThresholdRule) -> bool {
+        self.rule == *rule
+    }
+
     pub fn counts(&self, counted: Counted) -> bool {
         self.rule.counted == counted
     }

@@ -28,6 +28,12 @@ impl LineOutput {
         Self::new(Target::File(file))
     }
 
+    /// Lines to the end of a file that may hold some already.
+    pub fn append(file: File) -> io::Result<Self> {
+        let written_bytes = file.metadata()?.len();
+        Ok(LineOutput { written_bytes, ..Self::new(Target::File(file)) })
+    }
+
     /// Lines to standard output.
     pub fn stdout() -> Self {
         Self::new(Target::Stdout(io::stdout()))

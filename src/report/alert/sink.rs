@@ -34,6 +34,26 @@ impl<'a> AlertOutput<'a> {
     pub fn new(names: Names<'a>, min_severity: u8, target: AlertTarget) -> Self {
         AlertOutput { names, min_severity, target }
     }
+
+    /// Alerts go by these names from here on.
+    pub fn set_names(&mut self, names: Names<'a>) {
+        self.names = names;
+    }
+
+    /// Alerts go there from here on; what was gathered for the old place is written first.
+    pub fn set_target(&mut self, target: AlertTarget) -> io::Result<()> {
+        self.flush()?;
+        self.target = target;
+        Ok(())
+    }
+
+    /// Takes another EVE event: what `line` appends. Where people read, it is left out.
+    pub fn event(&mut self, line: impl FnOnce(&mut Vec<u8>)) -> io::Result<()> {
+        match &mut self.target {
+            AlertTarget::Eve(lines) => lines.line(line).and_then(|()| lines.flush()),
+            AlertTarget::Nowhere | AlertTarget::Text { .. } => Ok(()),
+        }
+    }
 }
 
 impl Sink for AlertOutput<'_> {

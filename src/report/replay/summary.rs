@@ -178,14 +178,7 @@ fn alert_report(outcome: &Outcome, context: &Context<'_>) -> AlertReport {
         let named = book.iter().zip(counts).filter(|(_, count)| **count > 0);
         named.map(|(rule, count)| (rule.name.clone(), Value::from(*count))).collect()
     };
-    let left_out = outcome.alerts.left_out;
-    let reasons = [
-        ("muted", left_out.muted),
-        ("foreign", left_out.foreign),
-        ("suppressed", left_out.suppressed),
-        ("cooled_down", left_out.cooled_down),
-        ("over_budget", left_out.over_budget),
-    ];
+    let reasons = outcome.alerts.left_out.by_reason();
     let losses = outcome.losses;
     AlertReport {
         thresholds: ThresholdReport {

@@ -1,0 +1,229 @@
+//! One interface: opened, read frame by frame, and opened again when it was away.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use pcap::{Active, Capture, Precision};
+
+use super::super::counts::{TapCounts, Unwrapped};
+use super::super::{Change, LiveCounts, LiveError, LiveOptions};
+use super::interfaces::why_not;
+use crate::capture::LinkType;
+use crate::time::{NANOS_PER_SEC, Timestamp};
+
+/// The kernel hands a block of frames over after this time, full or not.
+const BLOCK_MILLIS: i32 = 100;
+/// How long an interface that went away is left alone before it is tried again.
+const RETRY_NANOS: u64 = NANOS_PER_SEC;
+/// The kernel is asked for its counts after so many frames, or when there are none.
+const FRAMES_PER_COUNT: u32 = 4096;
+
+/// A frame, copied: the next one of an interface, or the one being looked at.
+#[derive(Debug, Default)]
+pub(super) struct Held {
+    pub time: Timestamp,
+    pub wire_bytes: u32,
+    pub bytes: Vec<u8>,
+    /// Whether there is one.
+    pub is_there: bool,
+}
+
+/// One interface.
+pub(super) struct Tap {
+    name: String,
+    /// `None` while the interface is away.
+    handle: Option<Capture<Active>>,
+    pub link_type: LinkType,
+    /// Its next frame.
+    pub head: Held,
+    retry_at: Timestamp,
+    counts: Arc<LiveCounts>,
+    at: usize,
+    kernel_drops: Unwrapped,
+    interface_drops: Unwrapped,
+    frames_until_count: u32,
+    /// Longer frames cannot have come over the wire as they are.
+    longest_bytes: u32,
+}
+
+impl Tap {
+    /// Opens the interface numbered `at` in `options`.
+    pub fn open(
+        options: &LiveOptions,
+        at: usize,
+        counts: Arc<LiveCounts>,
+    ) -> Result<Tap, LiveError> {
+        let name = options.interfaces.get(at).cloned().unwrap_or_default();
+        let handle = open(options, &name)?;
+        let tap = Tap {
+            link_type: link_type(&handle),
+            longest_bytes: longest_frame(&name),
+            name,
+            handle: Some(handle),
+            head: Held::default(),
+            retry_at: Timestamp::default(),
+            counts,
+            at,
+            kernel_drops: Unwrapped::default(),
+            interface_drops: Unwrapped::default(),
+            frames_until_count: FRAMES_PER_COUNT,
+        };
+        tap.note(|counts| counts.is_open.store(true, Ordering::Relaxed));
+        Ok(tap)
+    }
+
+    /// What to wait for; `None` while the interface is away.
+    pub fn handle(&self) -> Option<&Capture<Active>> {
+        self.handle.as_ref()
+    }
+
+    /// Whether there is nothing to wait for.
+    pub fn is_away(&self) -> bool {
+        self.handle.is_none()
+    }
+
+    /// Takes the next frame in, if one has come and none is held yet.
+    #[inline]
+    pub fn fill(&mut self, on_change: fn(Change<'_>)) {
+        if self.head.is_there {
+            return;
+        }
+        let Some(handle) = &mut self.handle else { return };
+        match handle.next_packet() {
+            Ok(packet) => {
+                self.head.time = time_of(packet.header);
+                self.head.wire_bytes = packet.header.len;
+                self.head.bytes.clear();
+                self.head.bytes.extend_from_slice(packet.data);
+                self.head.is_there = true;
+                self.frames_until_count = self.frames_until_count.saturating_sub(1);
+                if packet.header.len > self.longest_bytes {
+                    self.longest_bytes = u32::MAX;
+                    on_change(Change::Merged { interface: &self.name });
+                }
+                if self.frames_until_count == 0 {
+                    self.ask_kernel();
+                }
+            }
+            Err(pcap::Error::TimeoutExpired | pcap::Error::NoMorePackets) => {}
+            Err(error) => self.lose(&words(&error), on_change),
+        }
+    }
+
+    /// Counts the frame that is handed out.
+    #[inline]
+    pub fn count(&self, wire_bytes: u32) {
+        if let Some(counts) = self.counts.tap(self.at) {
+            add(&counts.packets, 1);
+            add(&counts.bytes, wire_bytes.into());
+        }
+    }
+
+    /// Asks the kernel how many frames it dropped.
+    pub fn ask_kernel(&mut self) {
+        self.frames_until_count = FRAMES_PER_COUNT;
+        let Some(Ok(stat)) = self.handle.as_mut().map(Capture::stats) else { return };
+        let kernel = self.kernel_drops.growth(stat.dropped);
+        let interface = self.interface_drops.growth(stat.if_dropped);
+        self.note(|counts| {
+            add(&counts.kernel_drops, kernel);
+            add(&counts.interface_drops, interface);
+        });
+    }
+
+    /// Tries an interface that is away, not more often than once a second.
+    pub fn try_again(&mut self, options: &LiveOptions, now: Timestamp) {
+        if self.handle.is_some() || now < self.retry_at {
+            return;
+        }
+        self.retry_at = now.plus(RETRY_NANOS);
+        let Ok(handle) = open(options, &self.name) else { return };
+        self.link_type = link_type(&handle);
+        self.handle = Some(handle);
+        self.note(|counts| counts.is_open.store(true, Ordering::Relaxed));
+        (options.on_change)(Change::Back { interface: &self.name });
+    }
+
+    #[cold]
+    fn lose(&mut self, why: &str, on_change: fn(Change<'_>)) {
+        self.ask_kernel();
+        self.handle = None;
+        // A new handle counts from the beginning.
+        (self.kernel_drops, self.interface_drops) = Default::default();
+        self.note(|counts| {
+            counts.is_open.store(false, Ordering::Relaxed);
+            add(&counts.losses_of_link, 1);
+        });
+        on_change(Change::Gone { interface: &self.name, why });
+    }
+
+    fn note(&self, change: impl FnOnce(&TapCounts)) {
+        if let Some(counts) = self.counts.tap(self.at) {
+            change(counts);
+        }
+    }
+}
+
+/// One thread writes, others read: no need for an atomic addition.
+#[inline]
+fn add(count: &AtomicU64, n: u64) {
+    count.store(count.load(Ordering::Relaxed).wrapping_add(n), Ordering::Relaxed);
+}
+
+fn open(options: &LiveOptions, name: &str) -> Result<Capture<Active>, LiveError> {
+    let wrong = |error: pcap::Error| why_not(name, &words(&error));
+    let int = |number: u32| i32::try_from(number).unwrap_or(i32::MAX);
+    let mut handle = Capture::from_device(name)
+        .map_err(wrong)?
+        .promisc(options.promiscuous)
+        .snaplen(int(options.snaplen_bytes))
+        .buffer_size(int(options.buffer_bytes))
+        .timeout(BLOCK_MILLIS)
+        .precision(Precision::Nano)
+        .open()
+        .and_then(Capture::setnonblock)
+        .map_err(wrong)?;
+    if let Some(expression) = &options.filter {
+        handle.filter(expression, true).map_err(|error| LiveError::Filter {
+            expression: expression.clone(),
+            message: words(&error),
+        })?;
+    }
+    Ok(handle)
+}
+
+/// Room for link headers and tags beyond the MTU.
+const HEADERS_BYTES: u32 = 64;
+
+/// How long a frame of this interface can be, where the system tells its MTU.
+fn longest_frame(name: &str) -> u32 {
+    // Names come from the user: none of them may lead elsewhere.
+    let is_plain = !name.contains('/') && !name.starts_with('.');
+    let mtu = is_plain.then(|| std::fs::read_to_string(format!("/sys/class/net/{name}/mtu")));
+    let mtu = mtu.and_then(Result::ok).and_then(|text| text.trim().parse::<u32>().ok());
+    mtu.map_or(u32::MAX, |mtu| mtu.saturating_add(HEADERS_BYTES))
+}
+
+fn link_type(handle: &Capture<Active>) -> LinkType {
+    let number = u16::try_from(handle.get_datalink().0).unwrap_or(u16::MAX);
+    match LinkType(number) {
+        // The one number that differs between libpcap's own and those in files.
+        LinkType::RAW_BSD | LinkType::RAW_OPENBSD => LinkType::RAW,
+        other => other,
+    }
+}
+
+/// With nanosecond precision, libpcap puts nanoseconds where microseconds would be.
+#[inline]
+fn time_of(header: &pcap::PacketHeader) -> Timestamp {
+    let secs = u64::try_from(header.ts.tv_sec).unwrap_or(0);
+    let nanos = u64::try_from(header.ts.tv_usec).unwrap_or(0);
+    Timestamp::new(secs, nanos)
+}
+
+pub(super) fn words(error: &pcap::Error) -> String {
+    match error {
+        pcap::Error::PcapError(message) => message.clone(),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,55 @@
+//! Why an interface cannot be captured from.
+
+/// Why an interface cannot be captured from.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LiveError {
+    /// This acsm was built without libpcap.
+    #[error("live capture needs libpcap: build acsm with its default features (`live`)")]
+    NotBuilt,
+    /// The system does not let this process capture.
+    #[error(
+        "no permission to capture on {interface}: it takes CAP_NET_RAW. Run as root, or grant it once:\n  \
+         sudo setcap cap_net_raw+ep {program}\n\
+         or run it as a service that has nothing else: dist/acsm.service (docs/live.md)"
+    )]
+    NotPermitted {
+        /// Which interface.
+        interface: String,
+        /// The file of this program.
+        program: String,
+    },
+    /// There is no such interface.
+    #[error("there is no interface {interface}; there are: {known}")]
+    NoSuchInterface {
+        /// Which was asked for.
+        interface: String,
+        /// Those that there are.
+        known: String,
+    },
+    /// The interface is there but down.
+    #[error("{interface} is down; bring it up with `ip link set {interface} up`")]
+    Down {
+        /// Which.
+        interface: String,
+    },
+    /// The filter makes no sense to libpcap.
+    #[error("--filter `{expression}`: {message}; write it as for tcpdump, such as `tcp port 443`")]
+    Filter {
+        /// What was asked for.
+        expression: String,
+        /// What libpcap says.
+        message: String,
+    },
+    /// Anything else.
+    #[error("cannot capture on {interface}: {message}")]
+    Interface {
+        /// Which interface.
+        interface: String,
+        /// What libpcap says.
+        message: String,
+    },
+    /// The system would not let us wait.
+    #[error("cannot wait for packets: {0}")]
+    Wait(String),
+}

@@ -1,0 +1,167 @@
+//! The options that say what to capture and what of it to keep.
+
+use std::cell::RefCell;
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::Context as _;
+use clap::{Args, ValueEnum};
+
+use crate::capture::live::{BlindSpot, Change, LiveOptions, LiveSource, blind_spots};
+use crate::capture::parse::{ParseOptions, Parser};
+use crate::capture::record::{PcapRing, Recorder, RingOptions, Wanted};
+use crate::cmd::{Usage, output};
+use crate::flow::Keyer;
+use crate::time::Timestamp;
+use crate::units::parse_bytes;
+
+const WRITE: &str = "Recording";
+
+/// What to capture.
+#[derive(Debug, Args)]
+pub struct CaptureArgs {
+    /// Interface to watch, or `any`; may be given several times (see `acsm interfaces`)
+    #[arg(short, long = "interface", value_name = "IFACE", required = true)]
+    pub interfaces: Vec<String>,
+
+    /// Only packets that match this filter expression, as tcpdump takes it; the kernel applies it
+    #[arg(long, value_name = "BPF")]
+    pub filter: Option<String>,
+
+    /// Bytes captured of each packet: headers are enough for state
+    #[arg(long, value_name = "SIZE", default_value = "256", value_parser = parse_snaplen)]
+    pub snaplen: u32,
+
+    /// The kernel's buffer for each interface: what it holds while acsm is busy
+    #[arg(long, value_name = "SIZE", default_value = "32MiB", value_parser = parse_buffer)]
+    pub buffer: u32,
+
+    /// Only packets to and from this machine: do not ask for those of others
+    #[arg(long)]
+    pub no_promiscuous: bool,
+
+    /// Leave tunnels closed: count TCP only where the outermost IP header carries it
+    #[arg(long)]
+    pub no_tunnels: bool,
+
+    /// Write packets to this pcap file; `acsm replay` of it says the same again
+    #[arg(long, help_heading = WRITE, value_name = "FILE")]
+    pub write: Option<PathBuf>,
+
+    /// Begin a new file at this size: FILE-00001.pcap, FILE-00002.pcap and so on
+    #[arg(long, help_heading = WRITE, value_name = "SIZE", requires = "write", value_parser = parse_bytes)]
+    pub write_size: Option<u64>,
+
+    /// Keep so many files, the latest [default: all]
+    #[arg(long, help_heading = WRITE, value_name = "N", requires = "write_size", value_parser = clap::value_parser!(u32).range(1..))]
+    pub write_files: Option<u32>,
+
+    /// Write only some packets
+    #[arg(long, help_heading = WRITE, value_enum, requires = "write")]
+    pub write_only: Option<WriteOnly>,
+}
+
+/// Which packets are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum WriteOnly {
+    /// Those of flows that raised an alert, from up to a minute before it
+    Alerts,
+}
+
+fn parse_snaplen(text: &str) -> Result<u32, String> {
+    let bytes = parse_bytes(text).map_err(|error| error.to_string())?;
+    let fits = u32::try_from(bytes).ok().filter(|bytes| (64..=262_144).contains(bytes));
+    fits.ok_or_else(|| format!("{text} is not between 64 and 262144 bytes"))
+}
+
+fn parse_buffer(text: &str) -> Result<u32, String> {
+    let bytes = parse_bytes(text).map_err(|error| error.to_string())?;
+    let fits = u32::try_from(bytes).ok().filter(|bytes| (1 << 16..=1 << 30).contains(bytes));
+    fits.ok_or_else(|| format!("{text} is not between 64KiB and 1GiB"))
+}
+
+impl CaptureArgs {
+    /// Opens all interfaces.
+    pub fn open(&self, quiet: bool) -> anyhow::Result<LiveSource> {
+        if let (false, Some(expression)) = (quiet, &self.filter) {
+            blind_spots(expression).into_iter().for_each(|spot| warn(expression, spot));
+        }
+        let options = LiveOptions {
+            interfaces: self.interfaces.clone(),
+            promiscuous: !self.no_promiscuous,
+            snaplen_bytes: self.snaplen,
+            buffer_bytes: self.buffer,
+            filter: self.filter.clone(),
+            clock: now,
+            on_change: if quiet { |_| {} } else { tell },
+        };
+        Ok(LiveSource::open(options)?)
+    }
+
+    /// The parser that these options ask for.
+    pub fn parser(&self) -> Parser {
+        Parser::new(ParseOptions { no_tunnels: self.no_tunnels })
+    }
+
+    /// What records, if anything is to be recorded.
+    pub fn recorder(
+        &self,
+        source: &LiveSource,
+        keyer: Keyer,
+    ) -> anyhow::Result<Option<RefCell<Recorder>>> {
+        let Some(path) = &self.write else { return Ok(None) };
+        let link_types = source.link_types();
+        let [link_type] = link_types[..] else {
+            let names: Vec<String> = link_types.iter().map(ToString::to_string).collect();
+            let mixed = anyhow::anyhow!(
+                "--write: these interfaces have different link types ({}), and a pcap file has one; \
+                 watch them with an acsm each, or with -i any",
+                names.join(", ")
+            );
+            return Err(Usage::new(mixed).into());
+        };
+        let ring = PcapRing::create(RingOptions {
+            path: path.clone(),
+            link_type,
+            snaplen_bytes: self.snaplen,
+            file_bytes: self.write_size,
+            files: self.write_files.unwrap_or(0) as usize,
+        });
+        let ring = ring.with_context(|| format!("--write {}", path.display()))?;
+        let wanted = match self.write_only {
+            None => Wanted::All,
+            Some(WriteOnly::Alerts) => Wanted::Alerts { keyer, parser: self.parser() },
+        };
+        Ok(Some(RefCell::new(Recorder::new(ring, wanted))))
+    }
+}
+
+/// The wall clock, by which silence is measured.
+fn now() -> Timestamp {
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Timestamp::from_nanos(u64::try_from(since_1970.as_nanos()).unwrap_or(u64::MAX))
+}
+
+fn tell(change: Change<'_>) {
+    match change {
+        Change::Gone { interface, why } => {
+            output::say(format_args!("acsm: {interface} is gone ({why}); waiting for it"));
+        }
+        Change::Back { interface } => output::say(format_args!("acsm: {interface} is back")),
+        Change::Merged { interface } => output::say(format_args!(
+            "acsm: warning: {interface} shows packets larger than its MTU: the system merges them \
+             before we see them. Flow state is right, packet counts are low; to see each:\n  \
+             ethtool -K {interface} gro off lro off tso off gso off"
+        )),
+    }
+}
+
+fn warn(expression: &str, spot: BlindSpot) {
+    let (what, instead) = match spot {
+        BlindSpot::Vlan => ("packets with a VLAN tag", "EXPR or (vlan and EXPR)"),
+        BlindSpot::Ipv6Extensions => ("TCP behind IPv6 extension headers", "ip6 or EXPR"),
+    };
+    output::say(format_args!(
+        "acsm: warning: --filter `{expression}` may miss {what}; to see them too: {instead}"
+    ));
+}

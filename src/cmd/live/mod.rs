@@ -1,0 +1,173 @@
+//! `acsm live`: interfaces through the state machine.
+//!
+//! | file | what |
+//! |---|---|
+//! | `capture_args` | what to capture and what of it to keep |
+//! | `desk` | where alerts arrive |
+//! | `watcher` | views once a second, `stats` once a minute, what signals ask for |
+//! | `shelf` | rules that came later |
+//! | `privileges`, `notify` | giving up capabilities; telling systemd |
+
+mod capture_args;
+mod desk;
+mod notify;
+mod privileges;
+mod shelf;
+mod watcher;
+
+use std::cell::RefCell;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+use clap::Args;
+
+use super::output;
+use super::run_args::{OUTPUT, RUN, RunArgs};
+use crate::capture::record::Recorded;
+use crate::engine::{Outcome, RunPlan, run as run_engine};
+use crate::machine::Rules;
+use crate::report::alert::Names;
+use crate::report::live::{Board, LiveSummary, capture_page};
+use crate::report::replay::{Context, Summary};
+use crate::report::trace::TraceReport;
+use crate::units::parse_duration_nanos;
+use capture_args::CaptureArgs;
+use desk::{Desk, DeskSink};
+use shelf::Shelf;
+use watcher::{Asked, Watched, Watcher};
+
+const EXAMPLES: &str = "\
+Examples:
+  acsm live -i eth0                             watch a link; alerts as they come
+  acsm live -i eth0 -i eth1 | tee eve.json      two links, EVE JSON lines
+  acsm live -i eth0 --alerts /var/log/acsm/eve.json
+  acsm live -i eth0 --duration 5m --json        a summary after five minutes
+  acsm live -i eth0 --write ring.pcap --write-size 100MiB --write-files 10
+  acsm live -i eth0 --write odd.pcap --write-only alerts
+  acsm live -i eth0 --filter 'not port 22'
+
+It takes CAP_NET_RAW: `sudo setcap cap_net_raw+ep $(command -v acsm)`, or dist/acsm.service.
+SIGINT and SIGTERM end it with a summary; SIGHUP reads the rules again and keeps the state of
+flows; SIGUSR1 opens the --alerts file again. Exit codes: 0 done, 1 failed, 2 wrong usage.";
+
+const VERIFY_COSTS: &str = "\
+acsm: --verify keeps every flow in an exact table beside the store: memory follows the number
+of flows, and a packet takes about twice the time";
+
+/// Follow the state of every flow on an interface; raise alerts as they happen
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES, args_override_self = true)]
+pub struct LiveArgs {
+    #[command(flatten)]
+    capture: CaptureArgs,
+
+    #[command(flatten)]
+    run: RunArgs,
+
+    /// End after this time (5m) [default: at a signal]
+    #[arg(long, help_heading = RUN, value_name = "TIME", value_parser = parse_duration_nanos)]
+    duration: Option<u64>,
+
+    /// Time between `stats` events among EVE lines
+    #[arg(long, help_heading = OUTPUT, value_name = "TIME", default_value = "60s", value_parser = parse_duration_nanos)]
+    stats: u64,
+
+    /// Keys the hashes [default: a secret one, told at the end]
+    #[arg(long, help_heading = RUN, value_name = "N")]
+    seed: Option<u64>,
+}
+
+/// Watches until told to end, then sums up.
+pub fn run(args: &LiveArgs) -> anyhow::Result<ExitCode> {
+    let seed = args.seed.map_or_else(secret_seed, Ok)?;
+    let (mut plan, sizing) = args.run.plan(seed)?;
+    plan.top_talkers = true;
+    if args.run.verify && !args.run.quiet {
+        output::say(VERIFY_COSTS);
+    }
+    let source = args.capture.open(args.run.quiet)?;
+    let (counts, link_types) = (source.counts(), source.link_types());
+    let recorder = args.capture.recorder(&source, plan.keyer)?;
+    let recorder = recorder.as_ref();
+    let mut source = Recorded::new(source, recorder);
+    let names = Names { rules: &plan.rules, backend: plan.store.backend.name() };
+    let desk = RefCell::new(Desk::new(&args.run, names, recorder)?);
+    privileges::give_up().context("cannot give up privileges")?;
+
+    let asked = Asked::by_signals()?;
+    let (shelf, rules) = (Shelf::default(), RefCell::new(&plan.rules));
+    let watcher = Watcher::new(Watched {
+        plan: &plan,
+        sizing,
+        rule_args: &args.run.rules,
+        desk: &desk,
+        recorder,
+        shelf: &shelf,
+        counts: counts.clone(),
+        // Dashboards and metrics take a clone of it.
+        board: Board::default(),
+        asked: asked.clone(),
+        duration: args.duration.map(Duration::from_nanos),
+        stats_every: Duration::from_nanos(args.stats),
+        rules: &rules,
+    });
+    let started = Instant::now();
+    notify::ready();
+    let (mut sink, parser) = (DeskSink(&desk), args.capture.parser());
+    let result = run_engine(&plan, &mut source, &parser, &mut sink, &asked.stop, watcher);
+    if let Some(recorder) = recorder {
+        recorder.borrow_mut().finish();
+    }
+    let Some(outcome) = args.run.outcome(result)? else { return Ok(ExitCode::SUCCESS) };
+
+    let trace = TraceReport::new(&outcome.frames, &link_types, &[]);
+    let seconds = started.elapsed().as_secs_f64();
+    let plan = in_force(&plan, &rules);
+    let prediction = args.run.predict(&plan, &sizing, &outcome);
+    let context = Context { plan: &plan, sizing, prediction, trace, seconds };
+    let summary = Summary::new(&outcome, context);
+    let interfaces = counts.interfaces();
+    print(args, &LiveSummary { summary, seed: seed.to_string(), interfaces }, &outcome)?;
+    let failed_recording = recorder.and_then(|recorder| recorder.borrow_mut().take_failure());
+    match (outcome.failure, failed_recording) {
+        (Some(error), _) => {
+            Err(error).context("capture ended early; the summary covers what was seen")
+        }
+        (None, Some((path, error))) => {
+            Err(error).with_context(|| format!("recording ended early: {}", path.display()))
+        }
+        (None, None) => Ok(ExitCode::SUCCESS),
+    }
+}
+
+/// The plan with the rules that were in force at the end: counts go by their numbers.
+fn in_force(plan: &RunPlan, rules: &RefCell<&Rules>) -> RunPlan {
+    RunPlan { rules: (*rules.borrow()).clone(), ..plan.clone() }
+}
+
+fn print(args: &LiveArgs, summary: &LiveSummary, outcome: &Outcome) -> anyhow::Result<ExitCode> {
+    if args.run.json {
+        return output::json_to_stdout(summary);
+    }
+    let eve_on_stdout = args.run.alerts.is_none() && !desk::shows_text();
+    if eve_on_stdout || args.run.alerts_on_stdout() {
+        if !args.run.quiet {
+            // Whoever closed standard error does not want to see it.
+            let _ = capture_page(&mut anstream::stderr(), summary, outcome);
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    output::to_stdout(|out| capture_page(out, summary, outcome))
+}
+
+/// A seed that nobody outside can know: who chooses addresses must not choose collisions.
+fn secret_seed() -> anyhow::Result<u64> {
+    use std::io::Read as _;
+
+    let mut bytes = [0; 8];
+    std::fs::File::open("/dev/urandom")
+        .and_then(|mut file| file.read_exact(&mut bytes))
+        .context("cannot read /dev/urandom for a secret seed; choose one with --seed")?;
+    Ok(u64::from_le_bytes(bytes))
+}

@@ -1,0 +1,35 @@
+//! `acsm man`: manual pages, made of what `--help` says.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use clap::Args;
+
+use super::output;
+
+const EXAMPLES: &str = "\
+Examples:
+  acsm man | man -l -                                   read it
+  acsm man --out ~/.local/share/man/man1                install all: acsm(1), acsm-live(1) …";
+
+/// Print the manual page, or write those of all verbs to a folder
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct ManArgs {
+    /// Write acsm.1 and a page for each verb there
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
+/// Prints or writes them.
+pub fn run(args: &ManArgs) -> anyhow::Result<ExitCode> {
+    let command = super::command().disable_help_subcommand(true);
+    if let Some(folder) = &args.out {
+        std::fs::create_dir_all(folder)
+            .and_then(|()| clap_mangen::generate_to(command, folder))
+            .with_context(|| format!("--out {}", folder.display()))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    output::to_stdout(|out| clap_mangen::Man::new(command).render(out))
+}

@@ -1,0 +1,158 @@
+//! A running `acsm live`, and what it says.
+
+use std::io::Read as _;
+use std::os::unix::net::UnixDatagram;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::lab::{CABLE, Lab};
+
+const ACSM: &str = env!("CARGO_BIN_EXE_acsm");
+/// Nothing here takes so long unless it never comes.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The kernel hands packets over in blocks, after a tenth of a second at the latest.
+const HANDED_OVER: Duration = Duration::from_millis(500);
+
+/// `acsm live` on the watcher's end of the cable; killed when dropped.
+pub struct Monitor {
+    child: Child,
+    folder: tempfile::TempDir,
+}
+
+/// What it said in the end.
+pub struct Said {
+    pub summary: Value,
+    pub eve: String,
+    pub talk: String,
+    folder: tempfile::TempDir,
+}
+
+impl Monitor {
+    /// Starts it, with alerts in a file, and waits until it captures.
+    pub fn start(lab: &Lab, options: &str) -> Monitor {
+        let folder = tempfile::tempdir().unwrap();
+        let socket = folder.path().join("notify");
+        let ready = UnixDatagram::bind(&socket).unwrap();
+        ready.set_read_timeout(Some(PATIENCE)).unwrap();
+        let child = lab
+            .command(ACSM)
+            .args(["live", "-i", CABLE, "--json", "--alerts", "eve.json"])
+            .args(options.split_whitespace())
+            .current_dir(folder.path())
+            .env("NOTIFY_SOCKET", &socket)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut monitor = Monitor { child, folder };
+        let mut word = [0; 16];
+        let said = ready.recv(&mut word);
+        let Ok(bytes) = said else { panic!("it never got ready: {}", monitor.last_words()) };
+        assert_eq!(&word[..bytes], b"READY=1");
+        monitor
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// What the system says about it: the value of a line of /proc/PID/status.
+    pub fn status(&self, name: &str) -> String {
+        let path = format!("/proc/{}/status", self.child.id());
+        let status = std::fs::read_to_string(path).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+        line.unwrap_or_default().trim().to_owned()
+    }
+
+    /// Sends it a signal by name.
+    pub fn signal(&self, name: &str) {
+        let id = self.child.id().to_string();
+        let status = Command::new("kill").args(["-s", name, &id]).status().unwrap();
+        assert!(status.success());
+    }
+
+    /// Alerts so far.
+    pub fn alerts(&self) -> Vec<Value> {
+        let eve = std::fs::read_to_string(self.path("eve.json")).unwrap_or_default();
+        eve.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    /// Waits for an alert that `is_it` recognises; says how long after its own time it was there.
+    pub fn wait_for(&self, is_it: impl Fn(&Value) -> bool) -> (Value, Duration) {
+        let found = wait_until("an alert comes", || self.alerts().into_iter().find(&is_it));
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+        let text = found["timestamp"].as_str().unwrap().replace("+0000", "Z");
+        let time: acsm::time::Timestamp = text.parse().unwrap();
+        (found, now.saturating_sub(Duration::from_nanos(time.as_nanos())))
+    }
+
+    /// Ends it and gives what it said of all that was sent before.
+    pub fn end(mut self) -> Said {
+        sleep(HANDED_OVER);
+        self.signal("TERM");
+        let status = wait_until("it ends", || self.child.try_wait().unwrap());
+        let (mut summary, mut talk) = (String::new(), String::new());
+        self.child.stdout.take().unwrap().read_to_string(&mut summary).unwrap();
+        self.child.stderr.take().unwrap().read_to_string(&mut talk).unwrap();
+        assert!(status.success(), "{status}: {talk}");
+        let eve = std::fs::read_to_string(self.path("eve.json")).unwrap();
+        let folder = std::mem::replace(&mut self.folder, tempfile::tempdir().unwrap());
+        Said { summary: serde_json::from_str(&summary).unwrap(), eve, talk, folder }
+    }
+
+    fn last_words(&mut self) -> String {
+        let _ = self.child.kill();
+        let mut talk = String::new();
+        self.child.stderr.take().unwrap().read_to_string(&mut talk).unwrap();
+        talk
+    }
+}
+
+impl Drop for Monitor {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Said {
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub fn count(&self, pointer: &str) -> u64 {
+        self.summary.pointer(pointer).and_then(Value::as_u64).unwrap_or(0)
+    }
+
+    /// What `acsm replay` says of what was recorded: the summary and the EVE lines.
+    pub fn replay(&self, options: &str, capture: &Path) -> (Value, String) {
+        let eve = self.path("replayed.json");
+        let output = Command::new(ACSM)
+            .args(["replay", "--preset", "operator", "--json", "--alerts"])
+            .arg(&eve)
+            .args(options.split_whitespace())
+            .arg(capture)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let summary = serde_json::from_slice(&output.stdout).unwrap();
+        (summary, std::fs::read_to_string(eve).unwrap())
+    }
+}
+
+/// Waits for something that must come.
+pub fn wait_until<T>(what: &str, mut has_come: impl FnMut() -> Option<T>) -> T {
+    let started = Instant::now();
+    loop {
+        if let Some(it) = has_come() {
+            return it;
+        }
+        assert!(started.elapsed() < PATIENCE, "in vain waited until {what}");
+        sleep(Duration::from_millis(10));
+    }
+}

@@ -1,0 +1,65 @@
+//! SIGHUP reads the rules again, SIGUSR1 opens the alert file again; flows are not forgotten.
+
+use std::time::Duration;
+
+use crate::lab::{Lab, SENDER, WATCHER, knock};
+use crate::monitor::{Monitor, wait_until};
+
+/// Tries `ports` of the watcher.
+fn scan(lab: &Lab, ports: std::ops::Range<u16>) {
+    lab.send(move || {
+        for port in ports {
+            knock(WATCHER, port, Duration::from_secs(5));
+        }
+    });
+}
+
+/// The shipped rules and one more.
+fn rules(limit: u32) -> String {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("rules");
+    let shipped = std::fs::read_to_string(folder.join("tcp-connection.toml")).unwrap();
+    format!(
+        r#"{shipped}
+        [[rule]]
+        name = "knocking"
+        sid = 4000001
+        severity = 2
+        kind = "threshold"
+        category = "network-scan"
+        message = "knocks"
+        threshold = {{ count = {limit}, of = "unanswered_ports", per = "source", window = "60s" }}
+        "#
+    )
+}
+
+#[test]
+fn rules_are_read_again_and_alert_files_opened_again() {
+    let Some(lab) = Lab::new() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("rules.toml");
+    std::fs::write(&path, rules(1000)).unwrap();
+    let monitor = Monitor::start(&lab, &format!("--rules {}", path.display()));
+    scan(&lab, 1..10);
+
+    std::fs::write(&path, rules(5)).unwrap();
+    monitor.signal("HUP");
+    std::thread::sleep(Duration::from_secs(1));
+    scan(&lab, 10..20);
+    let (alert, _) = monitor.wait_for(|alert| alert["acsm"]["rule"] == "knocking");
+    assert_eq!(alert["src_ip"], SENDER);
+
+    std::fs::rename(monitor.path("eve.json"), monitor.path("eve.json.1")).unwrap();
+    monitor.signal("USR1");
+    wait_until("the file is there again", || monitor.path("eve.json").exists().then_some(()));
+
+    std::fs::write(&path, rules(5).replace("\"reset\"", "\"aborted\"")).unwrap();
+    monitor.signal("HUP");
+    std::thread::sleep(Duration::from_secs(1));
+    scan(&lab, 20..60);
+    monitor.wait_for(|alert| alert["acsm"]["rule"] == "port_scan");
+    let said = monitor.end();
+    assert!(said.talk.contains("rules read again"), "{}", said.talk);
+    assert!(said.talk.contains("the rules stay as they are"), "{}", said.talk);
+    assert!(!said.eve.contains("knocking"), "that one went to the old file");
+    assert_eq!(said.count("/alerts/by_rule/knocking"), 1);
+}
