@@ -19,38 +19,41 @@
 use super::stats::StoreStats;
 use crate::flow::FlowId;
 use crate::random::mix;
-use crate::spec::{BLOCKED_LINES_LIMIT, HASHES_LIMIT, LayoutKind, Sizing, slot_bits};
+use crate::spec::{BLOCKED_LINES_LIMIT, LayoutKind, Sizing};
 
-/// The digest that a flow's positions are computed from.
+/// The digest that a flow's positions are computed from: they are told faster than kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CellPlace(pub(super) u64);
 
-/// Where a cell is: its line, and in the low bits its slot there. How many bits a slot takes
-/// depends on the width of cells alone, so that taking it apart costs a shift and a mask.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct CellAt(pub(super) u32);
-
-/// The cells of one flow, computed once for all that is done with them.
-#[derive(Debug, Clone, Copy)]
-pub struct Spots {
-    cells: [u32; HASHES_LIMIT],
-    hashes: u32,
-    digest: u64,
+/// One line of cells, and which of them are a flow's.
+#[derive(Debug, Clone)]
+pub(super) struct LineSpots {
+    pub(super) line: usize,
+    pub(super) slots: Slots,
 }
 
-impl Spots {
-    /// The cells, in the order of the flow's hashes; those of one line follow each other.
-    #[inline]
-    pub(super) fn cells(&self) -> impl Iterator<Item = CellAt> {
-        let cells = self.cells.get(..self.hashes as usize).unwrap_or(&self.cells);
-        cells.iter().map(|&cell| CellAt(cell))
-    }
+/// The slots of a flow in one line, in the order of its hashes: each in its own part of the line.
+#[derive(Debug, Clone)]
+pub(super) struct Slots {
+    hashes: u32,
+    taken: u32,
+    /// What the digits are taken from, and what is left of it.
+    word: u64,
+    left: u64,
+    /// Cells of the line for each hash, in 65,536ths; where the next part begins, likewise.
+    share: u32,
+    edge: u32,
+}
 
-    /// What the cells were computed from: the same digest, the same cells.
-    #[inline]
-    pub(super) const fn digest(&self) -> u64 {
-        self.digest
-    }
+/// The lines of a flow, in the order of its hashes.
+pub(super) struct Lines<'a> {
+    layout: &'a Layout,
+    /// Sets the slots of a flow's elements apart, where they share its lines.
+    salt: Option<u64>,
+    state: u64,
+    /// What is left for the second of two spread cells.
+    half: u32,
+    taken: u32,
 }
 
 /// Cuts the cells of one shard into parts.
@@ -58,7 +61,6 @@ impl Spots {
 pub(super) struct Layout {
     hashes: u32,
     cells: usize,
-    slot_bits: u32,
     cut: Cut,
 }
 
@@ -108,7 +110,7 @@ impl Layout {
                 Cut::Blocked { parts: line_parts(all_lines, lines as u32, hashes, per_line as u32) }
             }
         };
-        Layout { hashes, cells, slot_bits: slot_bits(per_line), cut }
+        Layout { hashes, cells, cut }
     }
 
     pub(super) const fn hashes(self) -> usize {
@@ -135,82 +137,102 @@ impl Layout {
         }
     }
 
-    /// The cells of the flow with this digest, all at once.
+    /// The lines of the flow with this digest, and its slots there: all its cells.
     #[inline]
-    pub(super) fn spots(&self, digest: u64) -> Spots {
-        let mut spots = Spots { cells: [0; HASHES_LIMIT], hashes: self.hashes, digest };
-        match &self.cut {
-            Cut::Spread { .. } => self.spread(&mut spots),
-            Cut::Blocked { parts } => self.blocked(parts, &mut spots, |rest| rest),
-        }
-        spots
+    pub(super) fn lines(&self, digest: u64) -> Lines<'_> {
+        Lines { layout: self, salt: None, state: digest, half: 0, taken: 0 }
     }
 
     /// The cells of an element that belongs to a flow: spread they have nothing to do with those
     /// of its other elements, blocked they are in the same lines.
     #[inline]
-    pub(super) fn element_spots(&self, digest: u64, element: u64) -> Spots {
+    pub(super) fn element_lines(&self, digest: u64, element: u64) -> Lines<'_> {
         // Scrambled, so that no element's hashes are another's, shifted.
         let salt = mix(1 + element);
         match &self.cut {
-            Cut::Spread { .. } => self.spots(mix(digest ^ salt)),
+            Cut::Spread { .. } => self.lines(mix(digest ^ salt)),
+            Cut::Blocked { .. } => Lines { salt: Some(salt), ..self.lines(digest) },
+        }
+    }
+}
+
+impl Iterator for Lines<'_> {
+    type Item = LineSpots;
+
+    #[inline]
+    fn next(&mut self) -> Option<LineSpots> {
+        let n = self.taken;
+        self.taken += 1;
+        match &self.layout.cut {
             Cut::Blocked { parts } => {
-                let mut spots = Spots { cells: [0; HASHES_LIMIT], hashes: self.hashes, digest };
-                self.blocked(parts, &mut spots, |rest| mix(rest ^ salt));
-                spots
+                let part = parts.get(n as usize).filter(|part| part.hashes > 0)?;
+                let (line, rest) = digit(self.next_word(), part.lines.into());
+                let word = self.salt.map_or(rest, |salt| mix(rest ^ salt));
+                let slots = Slots::new(part.hashes, part.share, word);
+                Some(LineSpots { line: (part.first + line) as usize, slots })
             }
-        }
-    }
-
-    #[inline]
-    fn spread(&self, spots: &mut Spots) {
-        let Cut::Spread { cells_per_part: part, cells_per_line, lines_per_cell } = self.cut else {
-            return;
-        };
-        let at = |cell: u32| {
-            let (line, _) = digit(lines_per_cell, cell.into());
-            line << self.slot_bits | (cell - line * cells_per_line)
-        };
-        let (mut state, mut part_start) = (spots.digest, 0);
-        for pair in spots.cells.chunks_exact_mut(2).take(self.hashes.div_ceil(2) as usize) {
-            let word = mix(state);
-            state = state.wrapping_add(GOLDEN);
-            pair[0] = at(part_start + scale(word as u32, part));
-            // With odd k the last of these is nobody's.
-            let second = part_start.wrapping_add(part);
-            pair[1] = at(second.wrapping_add(scale((word >> 32) as u32, part)));
-            part_start = second.wrapping_add(part);
-        }
-    }
-
-    /// `slots_from` makes of what the line left of its word what the slots are taken from.
-    #[inline]
-    fn blocked(
-        &self,
-        parts: &[LinePart; BLOCKED_LINES_LIMIT],
-        spots: &mut Spots,
-        slots_from: impl Fn(u64) -> u64,
-    ) {
-        let mut cells = spots.cells.iter_mut();
-        let mut state = spots.digest;
-        for part in parts.iter().take_while(|part| part.hashes > 0) {
-            let (line, rest) = digit(mix(state), part.lines.into());
-            state = state.wrapping_add(GOLDEN);
-            let line_start = (part.first + line) << self.slot_bits;
-            let mut left = slots_from(rest);
-            let (mut edge, mut start) = (0, 0);
-            for (n, cell) in (0..part.hashes).zip(&mut cells) {
-                if n > 0 && n.is_multiple_of(SLOTS_PER_WORD) {
-                    left = mix(slots_from(rest).wrapping_add(u64::from(n).wrapping_mul(GOLDEN)));
+            &Cut::Spread { cells_per_part, cells_per_line, lines_per_cell } => {
+                if n == self.layout.hashes {
+                    return None;
                 }
-                edge += part.share;
-                let end = edge >> SHARE_BITS;
-                let slot;
-                (slot, left) = digit(left, (end - start).into());
-                *cell = line_start | (start + slot);
-                start = end;
+                let bits = if n.is_multiple_of(2) {
+                    let word = self.next_word();
+                    self.half = (word >> 32) as u32;
+                    word as u32
+                } else {
+                    self.half
+                };
+                let cell = n * cells_per_part + scale(bits, cells_per_part);
+                let (line, _) = digit(lines_per_cell, cell.into());
+                let slots = Slots::only(cell - line * cells_per_line);
+                Some(LineSpots { line: line as usize, slots })
             }
         }
+    }
+}
+
+impl Lines<'_> {
+    /// The next word of the flow's SplitMix64 stream.
+    #[inline]
+    fn next_word(&mut self) -> u64 {
+        let word = mix(self.state);
+        self.state = self.state.wrapping_add(GOLDEN);
+        word
+    }
+}
+
+impl Slots {
+    #[inline]
+    const fn new(hashes: u32, share: u32, word: u64) -> Slots {
+        Slots { hashes, taken: 0, word, left: word, share, edge: 0 }
+    }
+
+    /// One slot that is known: a part without width begins there.
+    #[inline]
+    const fn only(slot: u32) -> Slots {
+        Slots { edge: slot << SHARE_BITS, ..Slots::new(1, 0, 0) }
+    }
+}
+
+impl Iterator for Slots {
+    type Item = usize;
+
+    #[inline]
+    fn next(&mut self) -> Option<usize> {
+        if self.taken == self.hashes {
+            return None;
+        }
+        if self.taken > 0 && self.taken.is_multiple_of(SLOTS_PER_WORD) {
+            let jump = u64::from(self.taken).wrapping_mul(GOLDEN);
+            self.left = mix(self.word.wrapping_add(jump));
+        }
+        self.taken += 1;
+        let start = self.edge >> SHARE_BITS;
+        self.edge += self.share;
+        let end = self.edge >> SHARE_BITS;
+        let (slot, left) = digit(self.left, (end - start).into());
+        self.left = left;
+        Some((start + slot) as usize)
     }
 }
 
@@ -292,6 +314,10 @@ mod tests {
         all.map(|spec| (spec.clone(), spec.sizing().expect("a store")))
     }
 
+    fn cells(lines: Lines<'_>) -> impl Iterator<Item = (usize, usize)> {
+        lines.flat_map(|LineSpots { line, slots }| slots.map(move |slot| (line, slot)))
+    }
+
     /// XOR needs distinct cells; `blocked:G` promises G lines, and even shares.
     #[test]
     fn cells_of_a_flow_are_distinct_and_in_few_lines() {
@@ -301,11 +327,11 @@ mod tests {
             let mut random = Random::new(5);
             for _ in 0..200 {
                 let digest = random.next_u64();
-                let of_flow = layout.spots(digest);
-                let elements = [1, 2].map(|element| layout.element_spots(digest, element));
+                let of_flow = layout.lines(digest);
+                let [one, other] = [1, 2].map(|element| layout.element_lines(digest, element));
                 let mut lines_touched = HashSet::new();
-                for spots in [of_flow, elements[0], elements[1]] {
-                    let cells: Vec<u32> = spots.cells().map(|cell| cell.0).collect();
+                for lines_of_one in [of_flow, one, other] {
+                    let cells: Vec<(usize, usize)> = cells(lines_of_one).collect();
                     let distinct: HashSet<_> = cells.iter().collect();
                     assert_eq!(
                         (cells.len(), distinct.len()),
@@ -313,13 +339,8 @@ mod tests {
                         "{spec:?}"
                     );
                     let mut per_line = std::collections::HashMap::new();
-                    for cell in cells {
-                        let (line, slot) =
-                            (cell >> layout.slot_bits, cell & ((1 << layout.slot_bits) - 1));
-                        assert!(
-                            (slot as usize) < sizing.cells_per_line && (line as usize) < lines,
-                            "{spec:?}"
-                        );
+                    for (line, slot) in cells {
+                        assert!(slot < sizing.cells_per_line && line < lines, "{spec:?}");
                         *per_line.entry(line).or_insert(0) += 1;
                         lines_touched.insert(line);
                     }
@@ -353,10 +374,8 @@ mod tests {
             let mut random = Random::new(9);
             let flows = 100_000;
             for _ in 0..flows {
-                for cell in layout.spots(random.next_u64()).cells() {
-                    let (line, slot) =
-                        (cell.0 >> layout.slot_bits, cell.0 & ((1 << layout.slot_bits) - 1));
-                    counts[line as usize * sizing.cells_per_line + slot as usize] += 1.0;
+                for (line, slot) in cells(layout.lines(random.next_u64())) {
+                    counts[line * sizing.cells_per_line + slot] += 1.0;
                 }
             }
             let mean = f64::from(flows) * 7.0 / counts.len() as f64;

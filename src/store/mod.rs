@@ -21,7 +21,7 @@
 //! | `dbf` | Bloom filter of (flow, state), 2-bit counters |
 //! | `sbf`, `kbf` | what one cell does: a [`CellRule`] each |
 //! | `filter` | the rest of a cell filter, the same for each rule |
-//! | `cells`, `lanes` | packed cells with stamps; several of them at once |
+//! | `cells`, `line`, `lanes` | packed cells with stamps, by line; several of them at once |
 //! | `layout`, `aging` | a flow's positions; epochs |
 //!
 //! # References
@@ -39,6 +39,7 @@ mod filter;
 mod kbf;
 mod lanes;
 mod layout;
+mod line;
 mod sbf;
 mod stats;
 
@@ -49,7 +50,7 @@ pub use error::StoreError;
 pub use exact::{Exact, ExactPlace};
 pub use filter::{CellFilter, CellRule};
 pub use kbf::{Encodings, Kbf, KbfRule};
-pub use layout::{CellPlace, Spots};
+pub use layout::CellPlace;
 pub use sbf::{Sbf, SbfRule};
 pub use stats::{Insertion, StoreStats};
 
