@@ -44,6 +44,7 @@ pub struct Clock {
     phase: Phase,
     now: Timestamp,
     operations: u64,
+    epoch: Epoch,
     epoch_start: u64,
     /// Epochs count from the first packet's, so that they fit 32 bits.
     first: Option<u64>,
@@ -52,7 +53,8 @@ pub struct Clock {
 impl Clock {
     /// A clock at the beginning of a trace.
     pub fn new(phase: Phase) -> Self {
-        Clock { phase, now: Timestamp::default(), operations: 0, epoch_start: 0, first: None }
+        let (now, epoch) = (Timestamp::default(), Epoch(0));
+        Clock { phase, now, operations: 0, epoch, epoch_start: 0, first: None }
     }
 
     /// When in the life of flows a packet captured at `time` comes.
@@ -65,17 +67,20 @@ impl Clock {
             Phase::Operations(count) => (self.operations - 1, count.max(1)),
             Phase::Never => return Tick { epoch: Epoch(0), is_late: false },
         };
-        // Packets mostly fall into the epoch of the one before: a division saved.
-        if at.wrapping_sub(self.epoch_start) >= phase {
-            self.epoch_start = at - at % phase;
+        // Packets mostly fall into the epoch of the one before: divisions saved.
+        if at - self.epoch_start >= phase || self.first.is_none() {
+            self.enter(at / phase, phase);
         }
-        let epoch = self.epoch_start / phase;
+        Tick { epoch: self.epoch, is_late: at - self.epoch_start >= phase / 2 }
+    }
+
+    /// Enters an epoch, counted from 1970 or from the first operation.
+    #[cold]
+    fn enter(&mut self, epoch: u64, phase: u64) {
         let first = *self.first.get_or_insert(epoch);
-        Tick {
-            // More than 2^32 epochs only come of idle timeouts that no packet could ever meet.
-            epoch: Epoch(u32::try_from(epoch - first).unwrap_or(u32::MAX)),
-            is_late: at - self.epoch_start >= phase / 2,
-        }
+        self.epoch_start = epoch * phase;
+        // More than 2^32 epochs only come of idle timeouts that no packet could ever meet.
+        self.epoch = Epoch(u32::try_from(epoch - first).unwrap_or(u32::MAX));
     }
 }
 

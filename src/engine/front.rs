@@ -63,8 +63,7 @@ impl Front {
             let mut fired = |firing| firings.push((index, firing));
             thresholds.observe_prepared(packet, prepared, &mut fired);
         }
-        let (key, direction) = self.keyer.key(packet);
-        let id = self.keyer.id(&key);
+        let (id, direction) = self.keyer.flow_id(packet);
         let tick = self.clock.advance(packet.time);
         self.last = tick.epoch;
         self.learning.observe(packet.time, id, direction);

@@ -25,7 +25,7 @@ use crate::spec::{Expire, StoreSpec};
 use crate::store::{Store, StoreError, StoreStats, StoreUser, with_store};
 
 /// TCP packets in a round: enough to make hand-overs cheap, few enough to stay in cache.
-const ROUND: usize = 2048;
+const ROUND: usize = 8192;
 
 /// Everything that a run goes by.
 #[derive(Debug, Clone)]
@@ -264,19 +264,20 @@ impl<F: Source> Reader<'_, F> {
         frames: &mut FrameTally,
     ) -> Result<bool, CaptureError> {
         for (n, prepared) in prepared.iter_mut().enumerate() {
-            let packet = loop {
+            loop {
                 if n > 0 && self.source.may_wait() {
                     return Ok(true);
                 }
                 let Some(frame) = self.source.next_frame()? else { return Ok(false) };
-                let parsed = self.parser.parse(&frame);
-                frames.add(frame.time, &parsed);
-                if let Ok(packet) = parsed {
-                    break packet;
+                let parsed = self.parser.parse_onto(packets, &frame);
+                frames.add(frame.time, parsed.map(|()| frame.wire_bytes));
+                if parsed.is_ok() {
+                    break;
                 }
-            };
-            *prepared = self.front.prepare(&packet);
-            packets.push(packet);
+            }
+            if let Some(packet) = packets.last() {
+                *prepared = self.front.prepare(packet);
+            }
         }
         Ok(true)
     }

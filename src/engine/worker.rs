@@ -27,9 +27,9 @@ pub struct WorkPlan<'a> {
     pub stopwatch: fn() -> u64,
 }
 
-/// So many events are located and prefetched before the first of them is looked up: enough to
-/// hide the latency of memory, few enough to stay in the first-level cache.
-const GROUP: usize = 16;
+/// An event's flow is located, and what it needs begins to load, so many events before its turn:
+/// enough to hide the latency of memory, few enough to stay in the first-level cache.
+const AHEAD: usize = 16;
 
 /// A shard is swept each time it has seen so many events…
 const SWEEP_EVERY: u32 = 64;
@@ -44,7 +44,7 @@ pub struct Worker<'a, S: Store> {
     shard_at: [usize; FlowId::SHARDS],
     /// Which states are half-open: they live shorter.
     half_open: [bool; State::LIMIT],
-    /// Where the flows of a group are: room that is used again.
+    /// Where the flows of the next events are: a ring, used again for each round.
     places: Vec<S::Place>,
     verifier: Option<Verifier>,
     tally: Tally,
@@ -78,7 +78,7 @@ impl<'a, S: Store> Worker<'a, S> {
         let half_open = plan.machine.half_open();
         let shard = |(number, store)| Shard { number, store, events: 0 };
         let shards = stores.into_iter().map(shard).collect();
-        let places = Vec::with_capacity(GROUP);
+        let places = Vec::with_capacity(AHEAD);
         Worker { plan, shards, shard_at, half_open, places, verifier, tally: Tally::default() }
     }
 
@@ -87,32 +87,38 @@ impl<'a, S: Store> Worker<'a, S> {
     pub fn process(&mut self, packets: &[Packet], events: &[Event], findings: &mut Findings) {
         let start = (self.plan.stopwatch)();
         let mut places = std::mem::take(&mut self.places);
-        for group in events.chunks(GROUP) {
-            places.clear();
-            places.extend(group.iter().map(|event| {
-                let store = &self.shards[self.shard_at[event.id.shard()]].store;
-                let key = match S::BY_KEY {
-                    true => self.plan.keyer.key(&packets[event.index as usize]).0,
-                    false => FlowKey::UNSPECIFIED,
-                };
-                let place = store.locate(&Flow { key, id: event.id });
-                store.prefetch(&place);
-                place
-            }));
-            for (event, place) in group.iter().zip(&places) {
-                let step = self.advance(event, place);
-                if step.outcome.alerts.is_empty() && self.verifier.is_none() {
-                    continue;
-                }
-                let packet = &packets[event.index as usize];
-                self.report(packet, event, &step, findings);
-                self.verify(packet, event, &step, findings);
+        places.clear();
+        places.extend(events.iter().take(AHEAD).map(|event| self.locate(packets, event)));
+        for (n, event) in events.iter().enumerate() {
+            let ring = &mut places[n % AHEAD];
+            let place = *ring;
+            if let Some(soon) = events.get(n + AHEAD) {
+                *ring = self.locate(packets, soon);
             }
+            let step = self.advance(event, &place);
+            if step.outcome.alerts.is_empty() && self.verifier.is_none() {
+                continue;
+            }
+            self.report(event, &step, findings);
+            self.verify(packets, event, &step, findings);
         }
         self.places = places;
         if !events.is_empty() {
             self.tally.batch_nanos.record((self.plan.stopwatch)().saturating_sub(start));
         }
+    }
+
+    /// Where the flow of an event is; what it needs begins to load.
+    #[inline]
+    fn locate(&self, packets: &[Packet], event: &Event) -> S::Place {
+        let store = &self.shards[self.shard_at[event.id.shard()]].store;
+        let key = match S::BY_KEY {
+            true => self.plan.keyer.key(&packets[event.index as usize]).0,
+            false => FlowKey::UNSPECIFIED,
+        };
+        let place = store.locate(&Flow { key, id: event.id });
+        store.prefetch(&place);
+        place
     }
 
     #[inline]
@@ -141,7 +147,7 @@ impl<'a, S: Store> Worker<'a, S> {
 
     /// Notes the alerts of one packet.
     #[cold]
-    fn report(&mut self, packet: &Packet, event: &Event, step: &Step, findings: &mut Findings) {
+    fn report(&mut self, event: &Event, step: &Step, findings: &mut Findings) {
         let &Step { answer, state, outcome: Outcome { alerts, .. } } = step;
         let stats = self.shards[self.shard_at[event.id.shard()]].store.stats();
         for rule in alerts.without(self.plan.shown).iter() {
@@ -149,24 +155,24 @@ impl<'a, S: Store> Worker<'a, S> {
         }
         for rule in alerts.intersection(self.plan.shown).iter() {
             let confidence = confidence(answer, stats.fill_ratio(), self.plan.hashes);
-            let (packet, event) = (*packet, *event);
-            findings.alerts.push(Finding { packet, event, rule, answer, state, confidence });
+            let event = *event;
+            findings.alerts.push(Finding { event, rule, answer, state, confidence });
         }
     }
 
     /// Compares with the exact shadow, and lets it take the same packet.
-    fn verify(&mut self, packet: &Packet, event: &Event, step: &Step, findings: &mut Findings) {
+    fn verify(&mut self, packets: &[Packet], event: &Event, step: &Step, findings: &mut Findings) {
         let Some(verifier) = &mut self.verifier else { return };
         if !verifier.follows(event) {
             return;
         }
+        let packet = &packets[event.index as usize];
         let (key, direction) = self.plan.keyer.key(packet);
         let flow = Flow { key, id: event.id };
         let (truth, alerts) = verifier.check(&flow, event, step.answer, self.plan.machine);
         for rule in alerts.intersection(self.plan.shown).iter() {
-            let (packet, event) = (*packet, *event);
-            let (answer, state, confidence) = (truth, None, 1.0);
-            let exact = Finding { packet, event, rule, answer, state, confidence };
+            let (event, answer, state, confidence) = (*event, truth, None, 1.0);
+            let exact = Finding { event, rule, answer, state, confidence };
             findings.shadow_alerts.push(exact);
         }
         if event.watched {
@@ -208,7 +214,7 @@ pub(super) fn is_half_open(half_open: &[bool; State::LIMIT], state: Option<State
 
 /// Brings what follows into the store, and says which state the flow is in now if that is known.
 /// The shadow does the same through this one function.
-#[inline]
+#[inline(always)] // most packets change nothing: as short as can be for them
 pub(super) fn write<S: Store>(
     store: &mut S,
     place: &S::Place,

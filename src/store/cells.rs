@@ -119,8 +119,11 @@ impl<const BITS: u32, const TIMED: bool> LineMut<'_, BITS, TIMED> {
         if new != stored {
             self.line.set_value(slot, new);
         }
-        *self.aged += u64::from(is_stale);
-        *self.occupied = *self.occupied + u64::from(new != 0) - u64::from(stored != 0);
+        // A cell in use mostly stays one.
+        if (stored != 0) != (new != 0) || is_stale {
+            *self.aged += u64::from(is_stale);
+            *self.occupied = *self.occupied + u64::from(new != 0) - u64::from(stored != 0);
+        }
         (old, new)
     }
 

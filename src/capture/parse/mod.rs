@@ -107,9 +107,18 @@ impl Parser {
     /// The TCP packet in `frame`, or why there is none to count.
     #[inline(always)]
     pub fn parse(&self, frame: &Frame<'_>) -> Result<Packet, Skip> {
-        match fast::parse(frame) {
+        match fast::parse(frame, |packet| packet) {
             Some(packet) => Ok(packet),
             None => self.walk(frame),
+        }
+    }
+
+    /// The same, with the packet made where it is kept: at the end of `packets`.
+    #[inline(always)]
+    pub fn parse_onto(&self, packets: &mut Vec<Packet>, frame: &Frame<'_>) -> Result<(), Skip> {
+        match fast::parse(frame, |packet| packets.push(packet)) {
+            Some(()) => Ok(()),
+            None => self.walk(frame).map(|packet| packets.push(packet)),
         }
     }
 
