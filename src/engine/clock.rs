@@ -44,8 +44,9 @@ pub struct Clock {
     phase: Phase,
     now: Timestamp,
     operations: u64,
-    epoch: Epoch,
-    epoch_start: u64,
+    tick: Tick,
+    /// Where the next tick is due, on whatever the phase counts.
+    next_tick: u64,
     /// Epochs count from the first packet's, so that they fit 32 bits.
     first: Option<u64>,
 }
@@ -53,34 +54,39 @@ pub struct Clock {
 impl Clock {
     /// A clock at the beginning of a trace.
     pub fn new(phase: Phase) -> Self {
-        let (now, epoch) = (Timestamp::default(), Epoch(0));
-        Clock { phase, now, operations: 0, epoch, epoch_start: 0, first: None }
+        let tick = Tick { epoch: Epoch(0), is_late: false };
+        Clock { phase, now: Timestamp::default(), operations: 0, tick, next_tick: 0, first: None }
     }
 
     /// When in the life of flows a packet captured at `time` comes.
     #[inline]
     pub fn advance(&mut self, time: Timestamp) -> Tick {
         self.now = self.now.max(time);
-        self.operations += 1;
         let (at, phase) = match self.phase {
-            Phase::Nanos(nanos) => (self.now.as_nanos(), nanos.max(1)),
-            Phase::Operations(count) => (self.operations - 1, count.max(1)),
-            Phase::Never => return Tick { epoch: Epoch(0), is_late: false },
+            Phase::Nanos(nanos) => (self.now.as_nanos(), nanos),
+            Phase::Operations(count) => {
+                self.operations += 1;
+                (self.operations - 1, count)
+            }
+            Phase::Never => return self.tick,
         };
-        // Packets mostly fall into the epoch of the one before: divisions saved.
-        if at - self.epoch_start >= phase || self.first.is_none() {
-            self.enter(at / phase, phase);
+        if at >= self.next_tick {
+            self.turn(at, phase.max(1));
         }
-        Tick { epoch: self.epoch, is_late: at - self.epoch_start >= phase / 2 }
+        self.tick
     }
 
-    /// Enters an epoch, counted from 1970 or from the first operation.
+    /// Finds out the tick of `at`, and how long it lasts.
     #[cold]
-    fn enter(&mut self, epoch: u64, phase: u64) {
+    fn turn(&mut self, at: u64, phase: u64) {
+        let (epoch, into_it) = (at / phase, at % phase);
         let first = *self.first.get_or_insert(epoch);
-        self.epoch_start = epoch * phase;
+        let is_late = into_it >= phase / 2;
+        let lasts = if is_late { phase } else { phase / 2 };
+        self.next_tick = (at - into_it).saturating_add(lasts);
         // More than 2^32 epochs only come of idle timeouts that no packet could ever meet.
-        self.epoch = Epoch(u32::try_from(epoch - first).unwrap_or(u32::MAX));
+        self.tick =
+            Tick { epoch: Epoch(u32::try_from(epoch - first).unwrap_or(u32::MAX)), is_late };
     }
 }
 

@@ -95,12 +95,10 @@ impl<'a, S: Store> Worker<'a, S> {
             if let Some(soon) = events.get(n + AHEAD) {
                 *ring = self.locate(packets, soon);
             }
-            let step = self.advance(event, &place);
-            if step.outcome.alerts.is_empty() && self.verifier.is_none() {
-                continue;
+            if let Some(step) = self.advance(event, &place) {
+                self.report(event, &step, findings);
+                self.verify(packets, event, &step, findings);
             }
-            self.report(event, &step, findings);
-            self.verify(packets, event, &step, findings);
         }
         self.places = places;
         if !events.is_empty() {
@@ -109,7 +107,7 @@ impl<'a, S: Store> Worker<'a, S> {
     }
 
     /// Where the flow of an event is; what it needs begins to load.
-    #[inline]
+    #[inline(always)]
     fn locate(&self, packets: &[Packet], event: &Event) -> S::Place {
         let store = &self.shards[self.shard_at[event.id.shard()]].store;
         let key = match S::BY_KEY {
@@ -121,8 +119,9 @@ impl<'a, S: Store> Worker<'a, S> {
         place
     }
 
+    /// Drives a flow by one event. Says what became of it if anybody has to know.
     #[inline]
-    fn advance(&mut self, event: &Event, place: &S::Place) -> Step {
+    fn advance(&mut self, event: &Event, place: &S::Place) -> Option<Step> {
         let shard = &mut self.shards[self.shard_at[event.id.shard()]];
         let answer = shard.store.lookup(place, event.epoch);
         let outcome = event.step(self.plan.machine, answer);
@@ -142,7 +141,8 @@ impl<'a, S: Store> Worker<'a, S> {
                 self.tally.sweep_nanos.record((self.plan.stopwatch)().saturating_sub(start));
             }
         }
-        Step { answer, outcome, state }
+        let told = !outcome.alerts.is_empty() || self.verifier.is_some();
+        told.then_some(Step { answer, outcome, state })
     }
 
     /// Notes the alerts of one packet.

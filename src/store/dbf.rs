@@ -8,7 +8,7 @@
 use super::aging::{Epoch, Stamp};
 use super::cells::Cells;
 use super::error::StoreError;
-use super::layout::{Layout, LineSpots, Lines};
+use super::layout::{Layout, Slots};
 use super::stats::{Insertion, StoreStats};
 use super::{CellPlace, Flow, Store};
 use crate::spec::Sizing;
@@ -70,9 +70,9 @@ impl<const BITS: u32, const TIMED: bool> Dbf<BITS, TIMED> {
     /// Whether the flow seems to be in this state.
     #[inline]
     pub fn contains(&self, place: &CellPlace, state: State, now: Epoch) -> bool {
-        element(&self.layout, *place, state).all(|LineSpots { line, mut slots }| {
+        self.layout.all_lines_of_element(place.0, element(state), |line, mut slots| {
             let line = self.cells.line(line, now);
-            slots.all(|slot| line.read(slot).0 != 0)
+            slots.all(|slot| line.read(slot).is_some())
         })
     }
 
@@ -81,17 +81,17 @@ impl<const BITS: u32, const TIMED: bool> Dbf<BITS, TIMED> {
     }
 
     fn touch_element(&mut self, place: &CellPlace, state: State, stamp: Stamp) {
-        for LineSpots { line, slots } in element(&self.layout, *place, state) {
+        each_line(&self.layout, *place, state, |line, slots| {
             let mut line = self.cells.line_mut(line, stamp.now());
             slots.for_each(|slot| line.touch(slot, stamp));
-        }
+        });
     }
 
     /// Counts an element up; returns how many of its cells were in use.
     fn add(&mut self, place: &CellPlace, state: State, stamp: Stamp) -> usize {
         let mut shared_cells = 0;
         let count_up = |count: u32| Self::COUNT_MAX.min(count + 1);
-        for LineSpots { line, slots } in element(&self.layout, *place, state) {
+        each_line(&self.layout, *place, state, |line, slots| {
             let mut line = self.cells.line_mut(line, stamp.now());
             for slot in slots {
                 let (old, new) = line.update(slot, stamp, count_up);
@@ -99,7 +99,7 @@ impl<const BITS: u32, const TIMED: bool> Dbf<BITS, TIMED> {
                 let saturates = BITS > 1 && new == Self::COUNT_MAX && old != new;
                 self.counts.saturations += u64::from(saturates);
             }
-        }
+        });
         shared_cells
     }
 
@@ -108,18 +108,27 @@ impl<const BITS: u32, const TIMED: bool> Dbf<BITS, TIMED> {
         let mut absent = false;
         let count_down =
             |count: u32| if count == Self::COUNT_MAX { count } else { count.saturating_sub(1) };
-        for LineSpots { line, slots } in element(&self.layout, *place, state) {
+        each_line(&self.layout, *place, state, |line, slots| {
             let mut line = self.cells.line_mut(line, now);
             slots.for_each(|slot| absent |= line.replace(slot, count_down).0 == 0);
-        }
+        });
         self.counts.writes_to_absent += u64::from(absent);
     }
 }
 
-/// The cells of (flow, state).
+/// The number that sets the cells of (flow, state) apart from those of the flow's other states.
 #[inline]
-fn element(layout: &Layout, place: CellPlace, state: State) -> Lines<'_> {
-    layout.element_lines(place.0, state.index() as u64)
+const fn element(state: State) -> u64 {
+    state.index() as u64
+}
+
+/// Shows the cells of (flow, state).
+#[inline]
+fn each_line(layout: &Layout, place: CellPlace, state: State, mut visit: impl FnMut(usize, Slots)) {
+    layout.all_lines_of_element(place.0, element(state), |line, slots| {
+        visit(line, slots);
+        true
+    });
 }
 
 impl<const BITS: u32, const TIMED: bool> Store for Dbf<BITS, TIMED> {
@@ -135,7 +144,7 @@ impl<const BITS: u32, const TIMED: bool> Store for Dbf<BITS, TIMED> {
     #[inline]
     fn prefetch(&self, place: &CellPlace) {
         for state in self.states() {
-            element(&self.layout, *place, state).for_each(|spots| self.cells.prefetch(spots.line));
+            each_line(&self.layout, *place, state, |line, _| self.cells.prefetch(line));
         }
     }
 

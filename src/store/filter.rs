@@ -7,7 +7,7 @@
 use super::aging::{Epoch, Stamp};
 use super::cells::Cells;
 use super::error::StoreError;
-use super::layout::{CellPlace, Layout, LineSpots};
+use super::layout::{CellPlace, Layout};
 use super::stats::{Insertion, StoreStats};
 use super::{Flow, Store};
 use crate::spec::{HASHES_LIMIT, Sizing};
@@ -61,10 +61,12 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> CellFilter<R, BITS, TIMED>
 
     /// The cells of a flow as the rule sees them.
     pub fn cells_of(&self, place: &CellPlace, now: Epoch) -> impl Iterator<Item = u32> {
-        self.layout.lines(place.0).flat_map(move |LineSpots { line, slots }| {
+        let mut values = Vec::with_capacity(self.layout.hashes());
+        self.layout.each_line(place.0, |line, slots| {
             let line = self.cells.line(line, now);
-            slots.map(move |slot| line.read(slot).0)
-        })
+            values.extend(slots.map(|slot| line.read(slot).map_or(0, |(value, _)| value)));
+        });
+        values.into_iter()
     }
 
     /// The old state as far as a rule gets to see it; `None` if there is nothing to be done.
@@ -89,9 +91,7 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> Store for CellFilter<R, BI
 
     #[inline]
     fn prefetch(&self, place: &CellPlace) {
-        for LineSpots { line, .. } in self.layout.lines(place.0) {
-            self.cells.prefetch(line);
-        }
+        self.layout.each_line(place.0, |line, _| self.cells.prefetch(line));
     }
 
     #[inline]
@@ -99,16 +99,19 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> Store for CellFilter<R, BI
         self.fresh = None;
         let mut values = self.values.iter_mut();
         let mut ages = 0;
-        for LineSpots { line, slots } in self.layout.lines(place.0) {
+        let all_in_use = self.layout.all_lines(place.0, |line, mut slots| {
             let line = self.cells.line(line, now);
-            for (slot, place) in slots.zip(&mut values) {
-                let (value, age) = line.read(slot);
-                if value == 0 {
-                    return Lookup::Absent;
+            slots.all(|slot| match (line.read(slot), values.next()) {
+                (Some((value, age)), Some(kept)) => {
+                    *kept = value;
+                    ages |= age;
+                    true
                 }
-                *place = value;
-                ages |= age;
-            }
+                _ => false,
+            })
+        });
+        if !all_in_use {
+            return Lookup::Absent;
         }
         if TIMED && ages == 0 {
             self.fresh = Some((*place, now));
@@ -121,16 +124,16 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> Store for CellFilter<R, BI
         if !TIMED || stamp.half || self.fresh == Some((*place, stamp.now())) {
             return;
         }
-        for LineSpots { line, slots } in self.layout.lines(place.0) {
+        self.layout.each_line(place.0, |line, slots| {
             let mut line = self.cells.line_mut(line, stamp.now());
             slots.for_each(|slot| line.touch(slot, stamp));
-        }
+        });
     }
 
     fn insert(&mut self, place: &CellPlace, state: State, stamp: Stamp) -> Insertion {
         self.fresh = None;
         let mut shared_cells = 0;
-        for LineSpots { line, slots } in self.layout.lines(place.0) {
+        self.layout.each_line(place.0, |line, slots| {
             let mut line = self.cells.line_mut(line, stamp.now());
             for slot in slots {
                 let (old, new) = line.update(slot, stamp, |cell| self.rule.insert(cell, state));
@@ -138,7 +141,7 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> Store for CellFilter<R, BI
                 let saturates = self.rule.is_saturated(new) && !self.rule.is_saturated(old);
                 self.counts.saturations += u64::from(saturates);
             }
-        }
+        });
         self.counts.inserted += 1;
         self.counts.cells_shared += shared_cells as u64;
         self.counts.inserts_of_present += u64::from(shared_cells == self.layout.hashes());
@@ -149,7 +152,7 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> Store for CellFilter<R, BI
         let Some(old) = Self::old_state(old) else { return self.touch(place, old, stamp) };
         self.fresh = None;
         let mut absent = false;
-        for LineSpots { line, slots } in self.layout.lines(place.0) {
+        self.layout.each_line(place.0, |line, slots| {
             let mut line = self.cells.line_mut(line, stamp.now());
             for slot in slots {
                 let (before, _) = line.update(slot, stamp, |cell| match cell {
@@ -158,7 +161,7 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> Store for CellFilter<R, BI
                 });
                 absent |= before == 0;
             }
-        }
+        });
         self.counts.writes_to_absent += u64::from(absent);
     }
 
@@ -166,7 +169,7 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> Store for CellFilter<R, BI
         let Some(old) = Self::old_state(old) else { return };
         self.fresh = None;
         let mut absent = false;
-        for LineSpots { line, slots } in self.layout.lines(place.0) {
+        self.layout.each_line(place.0, |line, slots| {
             let mut line = self.cells.line_mut(line, now);
             for slot in slots {
                 let (before, _) = line.replace(slot, |cell| match cell {
@@ -175,7 +178,7 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> Store for CellFilter<R, BI
                 });
                 absent |= before == 0;
             }
-        }
+        });
         self.counts.deleted += 1;
         self.counts.writes_to_absent += u64::from(absent);
     }

@@ -25,35 +25,18 @@ use crate::spec::{BLOCKED_LINES_LIMIT, LayoutKind, Sizing};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CellPlace(pub(super) u64);
 
-/// One line of cells, and which of them are a flow's.
-#[derive(Debug, Clone)]
-pub(super) struct LineSpots {
-    pub(super) line: usize,
-    pub(super) slots: Slots,
-}
-
 /// The slots of a flow in one line, in the order of its hashes: each in its own part of the line.
 #[derive(Debug, Clone)]
 pub(super) struct Slots {
     hashes: u32,
     taken: u32,
+    next_word_at: u32,
     /// What the digits are taken from, and what is left of it.
     word: u64,
     left: u64,
     /// Cells of the line for each hash, in 65,536ths; where the next part begins, likewise.
     share: u32,
     edge: u32,
-}
-
-/// The lines of a flow, in the order of its hashes.
-pub(super) struct Lines<'a> {
-    layout: &'a Layout,
-    /// Sets the slots of a flow's elements apart, where they share its lines.
-    salt: Option<u64>,
-    state: u64,
-    /// What is left for the second of two spread cells.
-    half: u32,
-    taken: u32,
 }
 
 /// Cuts the cells of one shard into parts.
@@ -66,15 +49,23 @@ pub(super) struct Layout {
 
 #[derive(Debug, Clone, Copy)]
 enum Cut {
-    Spread {
-        cells_per_part: u32,
-        cells_per_line: u32,
-        /// ⌈2^64 / cells per line⌉: a cell times this, above 2^64, is the cell's line.
-        lines_per_cell: u64,
-    },
-    Blocked {
-        parts: [LinePart; BLOCKED_LINES_LIMIT],
-    },
+    Spread(Spread),
+    Blocked(Blocked),
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Spread {
+    cells_per_part: u32,
+    cells_per_line: u32,
+    /// ⌈2^64 / cells per line⌉: a cell times this, above 2^64, is the cell's line.
+    lines_per_cell: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Blocked {
+    parts: [LinePart; BLOCKED_LINES_LIMIT],
+    /// How many of them are used: no more than a flow has cells.
+    lines: usize,
 }
 
 /// The lines among which a flow has one.
@@ -82,7 +73,7 @@ enum Cut {
 struct LinePart {
     first: u32,
     lines: u32,
-    /// Cells of a flow in its line: 0 if the flow has fewer cells than lines.
+    /// Cells of a flow in its line.
     hashes: u32,
     /// Cells of the line for each of them, in 65,536ths, rounded up.
     share: u32,
@@ -100,14 +91,16 @@ impl Layout {
         let per_line = sizing.cells_per_line.max(1);
         let cells = usize::try_from(sizing.cells / FlowId::SHARDS as u64).unwrap_or(usize::MAX);
         let cut = match sizing.layout {
-            LayoutKind::Spread => Cut::Spread {
+            LayoutKind::Spread => Cut::Spread(Spread {
                 cells_per_part: u32::try_from(cells / hashes as usize).unwrap_or(u32::MAX),
                 cells_per_line: per_line as u32,
                 lines_per_cell: (u64::MAX / per_line as u64).saturating_add(1),
-            },
+            }),
             LayoutKind::Blocked(lines) => {
                 let all_lines = u32::try_from(cells / per_line).unwrap_or(u32::MAX);
-                Cut::Blocked { parts: line_parts(all_lines, lines as u32, hashes, per_line as u32) }
+                let lines = lines.clamp(1, BLOCKED_LINES_LIMIT).min(hashes as usize);
+                let parts = line_parts(all_lines, lines as u32, hashes, per_line as u32);
+                Cut::Blocked(Blocked { parts, lines })
             }
         };
         Layout { hashes, cells, cut }
@@ -137,74 +130,90 @@ impl Layout {
         }
     }
 
-    /// The lines of the flow with this digest, and its slots there: all its cells.
-    #[inline]
-    pub(super) fn lines(&self, digest: u64) -> Lines<'_> {
-        Lines { layout: self, salt: None, state: digest, half: 0, taken: 0 }
+    /// Shows the lines of the flow with this digest, and its slots there: all its cells, in the
+    /// order of its hashes.
+    #[inline(always)]
+    pub(super) fn each_line(&self, digest: u64, mut visit: impl FnMut(usize, Slots)) {
+        self.all_lines(digest, |line, slots| {
+            visit(line, slots);
+            true
+        });
     }
 
-    /// The cells of an element that belongs to a flow: spread they have nothing to do with those
-    /// of its other elements, blocked they are in the same lines.
-    #[inline]
-    pub(super) fn element_lines(&self, digest: u64, element: u64) -> Lines<'_> {
+    /// The same, until one of them does not pass the `test`. Says whether all did.
+    #[inline(always)] // so that the test is part of a loop for each layout
+    pub(super) fn all_lines(&self, digest: u64, test: impl FnMut(usize, Slots) -> bool) -> bool {
+        match &self.cut {
+            Cut::Spread(spread) => spread.all_lines(self.hashes, digest, test),
+            Cut::Blocked(blocked) => blocked.all_lines(digest, |rest| rest, test),
+        }
+    }
+
+    /// The same for an element that belongs to a flow: spread, its cells have nothing to do with
+    /// those of its other elements, blocked they are in the same lines.
+    #[inline(always)]
+    pub(super) fn all_lines_of_element(
+        &self,
+        digest: u64,
+        element: u64,
+        test: impl FnMut(usize, Slots) -> bool,
+    ) -> bool {
         // Scrambled, so that no element's hashes are another's, shifted.
         let salt = mix(1 + element);
         match &self.cut {
-            Cut::Spread { .. } => self.lines(mix(digest ^ salt)),
-            Cut::Blocked { .. } => Lines { salt: Some(salt), ..self.lines(digest) },
+            Cut::Spread(spread) => spread.all_lines(self.hashes, mix(digest ^ salt), test),
+            Cut::Blocked(blocked) => blocked.all_lines(digest, |rest| mix(rest ^ salt), test),
         }
     }
 }
 
-impl Iterator for Lines<'_> {
-    type Item = LineSpots;
-
-    #[inline]
-    fn next(&mut self) -> Option<LineSpots> {
-        let n = self.taken;
-        self.taken += 1;
-        match &self.layout.cut {
-            Cut::Blocked { parts } => {
-                let part = parts.get(n as usize).filter(|part| part.hashes > 0)?;
-                let (line, rest) = digit(self.next_word(), part.lines.into());
-                let word = self.salt.map_or(rest, |salt| mix(rest ^ salt));
-                let slots = Slots::new(part.hashes, part.share, word);
-                Some(LineSpots { line: (part.first + line) as usize, slots })
+impl Spread {
+    #[inline(always)]
+    fn all_lines(
+        &self,
+        hashes: u32,
+        digest: u64,
+        mut test: impl FnMut(usize, Slots) -> bool,
+    ) -> bool {
+        let (mut state, mut word, mut part_start) = (digest, 0, 0);
+        (0..hashes).all(|n| {
+            if n.is_multiple_of(2) {
+                word = mix(state);
+                state = state.wrapping_add(GOLDEN);
             }
-            &Cut::Spread { cells_per_part, cells_per_line, lines_per_cell } => {
-                if n == self.layout.hashes {
-                    return None;
-                }
-                let bits = if n.is_multiple_of(2) {
-                    let word = self.next_word();
-                    self.half = (word >> 32) as u32;
-                    word as u32
-                } else {
-                    self.half
-                };
-                let cell = n * cells_per_part + scale(bits, cells_per_part);
-                let (line, _) = digit(lines_per_cell, cell.into());
-                let slots = Slots::only(cell - line * cells_per_line);
-                Some(LineSpots { line: line as usize, slots })
-            }
-        }
+            let cell = part_start + scale(word as u32, self.cells_per_part);
+            word >>= 32;
+            part_start += self.cells_per_part;
+            let (line, _) = digit(self.lines_per_cell, cell.into());
+            test(line as usize, Slots::only(cell - line * self.cells_per_line))
+        })
     }
 }
 
-impl Lines<'_> {
-    /// The next word of the flow's SplitMix64 stream.
-    #[inline]
-    fn next_word(&mut self) -> u64 {
-        let word = mix(self.state);
-        self.state = self.state.wrapping_add(GOLDEN);
-        word
+impl Blocked {
+    /// `slots_from` makes of what the line left of its word what the slots are taken from.
+    #[inline(always)]
+    fn all_lines(
+        &self,
+        digest: u64,
+        slots_from: impl Fn(u64) -> u64,
+        mut test: impl FnMut(usize, Slots) -> bool,
+    ) -> bool {
+        let mut state = digest;
+        self.parts.iter().take(self.lines).all(|part| {
+            let (line, rest) = digit(mix(state), part.lines.into());
+            state = state.wrapping_add(GOLDEN);
+            let slots = Slots::new(part.hashes, part.share, slots_from(rest));
+            test((part.first + line) as usize, slots)
+        })
     }
 }
 
 impl Slots {
     #[inline]
     const fn new(hashes: u32, share: u32, word: u64) -> Slots {
-        Slots { hashes, taken: 0, word, left: word, share, edge: 0 }
+        let next_word_at = SLOTS_PER_WORD;
+        Slots { hashes, taken: 0, next_word_at, word, left: word, share, edge: 0 }
     }
 
     /// One slot that is known: a part without width begins there.
@@ -222,7 +231,8 @@ impl Iterator for Slots {
         if self.taken == self.hashes {
             return None;
         }
-        if self.taken > 0 && self.taken.is_multiple_of(SLOTS_PER_WORD) {
+        if self.taken == self.next_word_at {
+            self.next_word_at += SLOTS_PER_WORD;
             let jump = u64::from(self.taken).wrapping_mul(GOLDEN);
             self.left = mix(self.word.wrapping_add(jump));
         }
@@ -243,7 +253,6 @@ fn line_parts(
     hashes: u32,
     cells_per_line: u32,
 ) -> [LinePart; BLOCKED_LINES_LIMIT] {
-    let parts = parts.clamp(1, hashes.min(BLOCKED_LINES_LIMIT as u32));
     let mut cut = [LinePart::default(); BLOCKED_LINES_LIMIT];
     let (mut first, mut hashes_before) = (0, 0);
     for (n, part) in (0..parts).zip(&mut cut) {
@@ -314,8 +323,16 @@ mod tests {
         all.map(|spec| (spec.clone(), spec.sizing().expect("a store")))
     }
 
-    fn cells(lines: Lines<'_>) -> impl Iterator<Item = (usize, usize)> {
-        lines.flat_map(|LineSpots { line, slots }| slots.map(move |slot| (line, slot)))
+    /// The line and the slot of each cell.
+    fn cells(
+        all_lines: impl FnOnce(&mut dyn FnMut(usize, Slots) -> bool) -> bool,
+    ) -> Vec<[usize; 2]> {
+        let mut cells = Vec::new();
+        assert!(all_lines(&mut |line, slots| {
+            cells.extend(slots.map(|slot| [line, slot]));
+            true
+        }));
+        cells
     }
 
     /// XOR needs distinct cells; `blocked:G` promises G lines, and even shares.
@@ -327,11 +344,12 @@ mod tests {
             let mut random = Random::new(5);
             for _ in 0..200 {
                 let digest = random.next_u64();
-                let of_flow = layout.lines(digest);
-                let [one, other] = [1, 2].map(|element| layout.element_lines(digest, element));
+                let of_flow = cells(|test| layout.all_lines(digest, test));
+                let [one, other] = [1, 2].map(|element| {
+                    cells(|test| layout.all_lines_of_element(digest, element, test))
+                });
                 let mut lines_touched = HashSet::new();
-                for lines_of_one in [of_flow, one, other] {
-                    let cells: Vec<(usize, usize)> = cells(lines_of_one).collect();
+                for cells in [of_flow, one, other] {
                     let distinct: HashSet<_> = cells.iter().collect();
                     assert_eq!(
                         (cells.len(), distinct.len()),
@@ -339,7 +357,7 @@ mod tests {
                         "{spec:?}"
                     );
                     let mut per_line = std::collections::HashMap::new();
-                    for (line, slot) in cells {
+                    for [line, slot] in cells {
                         assert!(slot < sizing.cells_per_line && line < lines, "{spec:?}");
                         *per_line.entry(line).or_insert(0) += 1;
                         lines_touched.insert(line);
@@ -374,7 +392,8 @@ mod tests {
             let mut random = Random::new(9);
             let flows = 100_000;
             for _ in 0..flows {
-                for (line, slot) in cells(layout.lines(random.next_u64())) {
+                let digest = random.next_u64();
+                for [line, slot] in cells(|test| layout.all_lines(digest, test)) {
                     counts[line * sizing.cells_per_line + slot] += 1.0;
                 }
             }

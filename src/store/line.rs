@@ -26,16 +26,20 @@ pub(super) struct LineView<'a, const BITS: u32, const TIMED: bool> {
 }
 
 impl<const BITS: u32, const TIMED: bool> LineView<'_, BITS, TIMED> {
-    /// The value of a cell, 0 if it is empty or stale; and how many epochs ago it was touched: 0
-    /// or 1, if it is in use.
+    /// The value of a cell, and how many epochs ago it was touched: 0 or 1. `None` if it is empty
+    /// or stale.
     #[inline]
-    pub(super) fn read(&self, slot: usize) -> (u32, u32) {
-        let value = self.line.value(slot);
-        if !TIMED {
-            return (value, 0);
+    pub(super) fn read(&self, slot: usize) -> Option<(u32, u32)> {
+        let (value, age) = (self.line.value(slot), self.age(slot));
+        (value != 0 && age <= 1).then_some((value, age))
+    }
+
+    #[inline]
+    fn age(&self, slot: usize) -> u32 {
+        match TIMED {
+            true => age_of(self.line.stamp_bits(slot), self.mark, self.now),
+            false => 0,
         }
-        let age = age_of(self.line.stamp_bits(slot), self.mark, self.now);
-        (if age <= 1 { value } else { 0 }, age)
     }
 }
 
@@ -139,8 +143,7 @@ impl<const BITS: u32, const TIMED: bool> Line<BITS, TIMED> {
 
     #[inline]
     fn mark(&self) -> Epoch {
-        let [.., a, b, c, d] = self.0;
-        Epoch(u32::from_le_bytes([a, b, c, d]))
+        Epoch(self.0.last_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes)))
     }
 
     #[inline]
