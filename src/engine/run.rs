@@ -10,11 +10,11 @@ use super::clock::Phase;
 use super::crew::{Crew, WorkerLost, owner};
 use super::event::Round;
 use super::finding::Findings;
-use super::front::{Front, Watch};
+use super::front::{Front, Prepared, Watch};
 use super::gather::{AlertCounts, Gather};
 use super::hygiene::AlertFilter;
 use super::tally::Tally;
-use super::thresholds::{Firing, Losses, Prepared};
+use super::thresholds::{Firing, Losses};
 use super::verify::{Scope, Verifier};
 use super::worker::{WorkPlan, Worker};
 use crate::capture::parse::Parser;
@@ -234,11 +234,15 @@ impl<F: Source> Reader<'_, F> {
         frames: &mut FrameTally,
         firings: &mut Vec<(u32, Firing)>,
     ) -> Result<bool, CaptureError> {
-        let mut prepared = [Prepared::default(); GROUP];
+        let mut prepared = [Prepared::NOTHING; GROUP];
         while round.packets.len() < ROUND {
             let start = round.packets.len();
-            let more = self.read_group(&mut round.packets, &mut prepared, frames);
+            let more = self.read_group(&mut round.packets, frames);
             // What was read before an end or an error counts.
+            let group = round.packets.get(start..).unwrap_or_default();
+            for (packet, prepared) in group.iter().zip(&mut prepared) {
+                *prepared = self.front.prepare(packet);
+            }
             for (index, prepared) in (start..round.packets.len()).zip(prepared) {
                 let packet = &round.packets[index];
                 let event = self.front.event(packet, prepared, index as u32, firings);
@@ -254,30 +258,22 @@ impl<F: Source> Reader<'_, F> {
         Ok(true)
     }
 
-    /// Reads until the group is full, or the source has nothing to give at the moment. Says whether
-    /// there may be more.
+    /// Reads a group of packets, or what the source has to give at the moment. Says whether there
+    /// may be more.
     #[inline]
     fn read_group(
         &mut self,
         packets: &mut Vec<Packet>,
-        prepared: &mut [Prepared; GROUP],
         frames: &mut FrameTally,
     ) -> Result<bool, CaptureError> {
-        for (n, prepared) in prepared.iter_mut().enumerate() {
-            loop {
-                if n > 0 && self.source.may_wait() {
-                    return Ok(true);
-                }
-                let Some(frame) = self.source.next_frame()? else { return Ok(false) };
-                let parsed = self.parser.parse_onto(packets, &frame);
-                frames.add(frame.time, parsed.map(|()| frame.wire_bytes));
-                if parsed.is_ok() {
-                    break;
-                }
+        let start = packets.len();
+        while packets.len() < start + GROUP {
+            if packets.len() > start && self.source.may_wait() {
+                break;
             }
-            if let Some(packet) = packets.last() {
-                *prepared = self.front.prepare(packet);
-            }
+            let Some(frame) = self.source.next_frame()? else { return Ok(false) };
+            let parsed = self.parser.parse_with(&frame, |packet| packets.push(packet));
+            frames.add(frame.time, parsed.map(|()| frame.wire_bytes));
         }
         Ok(true)
     }

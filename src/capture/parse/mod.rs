@@ -107,18 +107,20 @@ impl Parser {
     /// The TCP packet in `frame`, or why there is none to count.
     #[inline(always)]
     pub fn parse(&self, frame: &Frame<'_>) -> Result<Packet, Skip> {
-        match fast::parse(frame, |packet| packet) {
-            Some(packet) => Ok(packet),
-            None => self.walk(frame),
-        }
+        self.parse_with(frame, |packet| packet)
     }
 
-    /// The same, with the packet made where it is kept: at the end of `packets`.
+    /// The same, for `take` to have: inlined for each of the common shapes, so that a packet is
+    /// made where it is kept.
     #[inline(always)]
-    pub fn parse_onto(&self, packets: &mut Vec<Packet>, frame: &Frame<'_>) -> Result<(), Skip> {
-        match fast::parse(frame, |packet| packets.push(packet)) {
-            Some(()) => Ok(()),
-            None => self.walk(frame).map(|packet| packets.push(packet)),
+    pub fn parse_with<T>(
+        &self,
+        frame: &Frame<'_>,
+        mut take: impl FnMut(Packet) -> T,
+    ) -> Result<T, Skip> {
+        match fast::parse(frame, &mut take) {
+            Some(taken) => Ok(taken),
+            None => self.walk(frame).map(take),
         }
     }
 

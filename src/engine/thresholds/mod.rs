@@ -52,8 +52,13 @@ pub struct Thresholds {
 }
 
 /// A packet's 5-tuple, hashed ahead of its turn.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Prepared(Tuple);
+#[derive(Debug, Clone, Copy)]
+pub struct PreparedTuple(Tuple);
+
+impl PreparedTuple {
+    /// That of no packet.
+    pub const NOTHING: PreparedTuple = PreparedTuple(Tuple { hash: 0, forward: false });
+}
 
 /// How waiting ended when it ended badly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,7 +96,7 @@ impl Thresholds {
     /// Begins to load what [`observe_prepared`](Self::observe_prepared) will need for a packet
     /// that comes soon.
     #[inline]
-    pub fn prepare(&self, packet: &Packet) -> Prepared {
+    pub fn prepare(&self, packet: &Packet) -> PreparedTuple {
         let tuple = self.hasher.tuple(packet);
         self.recent.prefetch(tuple.hash);
         if packet.flags.0 & NOT_ORDINARY != TcpFlags::ACK.0 || self.pending.may_hold(tuple.hash) {
@@ -102,7 +107,7 @@ impl Thresholds {
                 self.recent.prefetch(self.hasher.number(nth_ending(tuple, flag, 1)));
             }
         }
-        Prepared(tuple)
+        PreparedTuple(tuple)
     }
 
     /// Counts a packet that was prepared before.
@@ -110,7 +115,7 @@ impl Thresholds {
     pub fn observe_prepared(
         &mut self,
         packet: &Packet,
-        Prepared(tuple): Prepared,
+        PreparedTuple(tuple): PreparedTuple,
         fired: &mut impl FnMut(Firing),
     ) {
         self.advance(packet.time, fired);
