@@ -70,7 +70,7 @@ impl<const BITS: u32, const TIMED: bool> Dbf<BITS, TIMED> {
     /// Whether the flow seems to be in this state.
     #[inline]
     pub fn contains(&self, place: &CellPlace, state: State, now: Epoch) -> bool {
-        self.layout.all_lines_of_element(place.0, element(state), |line, mut slots| {
+        lines(&self.layout, place, state).all(|(line, mut slots)| {
             let line = self.cells.line(line, now);
             slots.all(|slot| line.read(slot).is_some())
         })
@@ -81,17 +81,17 @@ impl<const BITS: u32, const TIMED: bool> Dbf<BITS, TIMED> {
     }
 
     fn touch_element(&mut self, place: &CellPlace, state: State, stamp: Stamp) {
-        each_line(&self.layout, *place, state, |line, slots| {
+        for (line, slots) in lines(&self.layout, place, state) {
             let mut line = self.cells.line_mut(line, stamp.now());
             slots.for_each(|slot| line.touch(slot, stamp));
-        });
+        }
     }
 
     /// Counts an element up; returns how many of its cells were in use.
     fn add(&mut self, place: &CellPlace, state: State, stamp: Stamp) -> usize {
         let mut shared_cells = 0;
         let count_up = |count: u32| Self::COUNT_MAX.min(count + 1);
-        each_line(&self.layout, *place, state, |line, slots| {
+        for (line, slots) in lines(&self.layout, place, state) {
             let mut line = self.cells.line_mut(line, stamp.now());
             for slot in slots {
                 let (old, new) = line.update(slot, stamp, count_up);
@@ -99,7 +99,7 @@ impl<const BITS: u32, const TIMED: bool> Dbf<BITS, TIMED> {
                 let saturates = BITS > 1 && new == Self::COUNT_MAX && old != new;
                 self.counts.saturations += u64::from(saturates);
             }
-        });
+        }
         shared_cells
     }
 
@@ -108,27 +108,18 @@ impl<const BITS: u32, const TIMED: bool> Dbf<BITS, TIMED> {
         let mut absent = false;
         let count_down =
             |count: u32| if count == Self::COUNT_MAX { count } else { count.saturating_sub(1) };
-        each_line(&self.layout, *place, state, |line, slots| {
+        for (line, slots) in lines(&self.layout, place, state) {
             let mut line = self.cells.line_mut(line, now);
             slots.for_each(|slot| absent |= line.replace(slot, count_down).0 == 0);
-        });
+        }
         self.counts.writes_to_absent += u64::from(absent);
     }
 }
 
-/// The number that sets the cells of (flow, state) apart from those of the flow's other states.
+/// The cells of (flow, state).
 #[inline]
-const fn element(state: State) -> u64 {
-    state.index() as u64
-}
-
-/// Shows the cells of (flow, state).
-#[inline]
-fn each_line(layout: &Layout, place: CellPlace, state: State, mut visit: impl FnMut(usize, Slots)) {
-    layout.all_lines_of_element(place.0, element(state), |line, slots| {
-        visit(line, slots);
-        true
-    });
+fn lines(layout: &Layout, place: &CellPlace, state: State) -> impl Iterator<Item = (usize, Slots)> {
+    layout.lines_of_element(place.0, state.index() as u64)
 }
 
 impl<const BITS: u32, const TIMED: bool> Store for Dbf<BITS, TIMED> {
@@ -144,7 +135,7 @@ impl<const BITS: u32, const TIMED: bool> Store for Dbf<BITS, TIMED> {
     #[inline]
     fn prefetch(&self, place: &CellPlace) {
         for state in self.states() {
-            each_line(&self.layout, *place, state, |line, _| self.cells.prefetch(line));
+            lines(&self.layout, place, state).for_each(|(line, _)| self.cells.prefetch(line));
         }
     }
 

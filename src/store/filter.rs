@@ -61,12 +61,10 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> CellFilter<R, BITS, TIMED>
 
     /// The cells of a flow as the rule sees them.
     pub fn cells_of(&self, place: &CellPlace, now: Epoch) -> impl Iterator<Item = u32> {
-        let mut values = Vec::with_capacity(self.layout.hashes());
-        self.layout.each_line(place.0, |line, slots| {
+        self.layout.lines(place.0).flat_map(move |(line, slots)| {
             let line = self.cells.line(line, now);
-            values.extend(slots.map(|slot| line.read(slot).map_or(0, |(value, _)| value)));
-        });
-        values.into_iter()
+            slots.map(move |slot| line.read(slot).map_or(0, |(value, _)| value))
+        })
     }
 
     /// The old state as far as a rule gets to see it; `None` if there is nothing to be done.
@@ -91,7 +89,9 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> Store for CellFilter<R, BI
 
     #[inline]
     fn prefetch(&self, place: &CellPlace) {
-        self.layout.each_line(place.0, |line, _| self.cells.prefetch(line));
+        for (line, _) in self.layout.lines(place.0) {
+            self.cells.prefetch(line);
+        }
     }
 
     #[inline]
@@ -99,19 +99,13 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> Store for CellFilter<R, BI
         self.fresh = None;
         let mut values = self.values.iter_mut();
         let mut ages = 0;
-        let all_in_use = self.layout.all_lines(place.0, |line, mut slots| {
+        for (line, slots) in self.layout.lines(place.0) {
             let line = self.cells.line(line, now);
-            slots.all(|slot| match (line.read(slot), values.next()) {
-                (Some((value, age)), Some(kept)) => {
-                    *kept = value;
-                    ages |= age;
-                    true
-                }
-                _ => false,
-            })
-        });
-        if !all_in_use {
-            return Lookup::Absent;
+            for (slot, kept) in slots.zip(&mut values) {
+                let Some((value, age)) = line.read(slot) else { return Lookup::Absent };
+                *kept = value;
+                ages |= age;
+            }
         }
         if TIMED && ages == 0 {
             self.fresh = Some((*place, now));
@@ -124,16 +118,16 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> Store for CellFilter<R, BI
         if !TIMED || stamp.half || self.fresh == Some((*place, stamp.now())) {
             return;
         }
-        self.layout.each_line(place.0, |line, slots| {
+        for (line, slots) in self.layout.lines(place.0) {
             let mut line = self.cells.line_mut(line, stamp.now());
             slots.for_each(|slot| line.touch(slot, stamp));
-        });
+        }
     }
 
     fn insert(&mut self, place: &CellPlace, state: State, stamp: Stamp) -> Insertion {
         self.fresh = None;
         let mut shared_cells = 0;
-        self.layout.each_line(place.0, |line, slots| {
+        for (line, slots) in self.layout.lines(place.0) {
             let mut line = self.cells.line_mut(line, stamp.now());
             for slot in slots {
                 let (old, new) = line.update(slot, stamp, |cell| self.rule.insert(cell, state));
@@ -141,7 +135,7 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> Store for CellFilter<R, BI
                 let saturates = self.rule.is_saturated(new) && !self.rule.is_saturated(old);
                 self.counts.saturations += u64::from(saturates);
             }
-        });
+        }
         self.counts.inserted += 1;
         self.counts.cells_shared += shared_cells as u64;
         self.counts.inserts_of_present += u64::from(shared_cells == self.layout.hashes());
@@ -152,7 +146,7 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> Store for CellFilter<R, BI
         let Some(old) = Self::old_state(old) else { return self.touch(place, old, stamp) };
         self.fresh = None;
         let mut absent = false;
-        self.layout.each_line(place.0, |line, slots| {
+        for (line, slots) in self.layout.lines(place.0) {
             let mut line = self.cells.line_mut(line, stamp.now());
             for slot in slots {
                 let (before, _) = line.update(slot, stamp, |cell| match cell {
@@ -161,7 +155,7 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> Store for CellFilter<R, BI
                 });
                 absent |= before == 0;
             }
-        });
+        }
         self.counts.writes_to_absent += u64::from(absent);
     }
 
@@ -169,7 +163,7 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> Store for CellFilter<R, BI
         let Some(old) = Self::old_state(old) else { return };
         self.fresh = None;
         let mut absent = false;
-        self.layout.each_line(place.0, |line, slots| {
+        for (line, slots) in self.layout.lines(place.0) {
             let mut line = self.cells.line_mut(line, now);
             for slot in slots {
                 let (before, _) = line.replace(slot, |cell| match cell {
@@ -178,7 +172,7 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> Store for CellFilter<R, BI
                 });
                 absent |= before == 0;
             }
-        });
+        }
         self.counts.deleted += 1;
         self.counts.writes_to_absent += u64::from(absent);
     }

@@ -44,13 +44,15 @@ pub(super) struct Slots {
 pub(super) struct Layout {
     hashes: u32,
     cells: usize,
+    /// Of one flow, if no two of its cells are in the same by chance.
+    lines: u32,
     cut: Cut,
 }
 
 #[derive(Debug, Clone, Copy)]
 enum Cut {
     Spread(Spread),
-    Blocked(Blocked),
+    Blocked([LinePart; BLOCKED_LINES_LIMIT]),
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -59,13 +61,6 @@ struct Spread {
     cells_per_line: u32,
     /// ⌈2^64 / cells per line⌉: a cell times this, above 2^64, is the cell's line.
     lines_per_cell: u64,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Blocked {
-    parts: [LinePart; BLOCKED_LINES_LIMIT],
-    /// How many of them are used: no more than a flow has cells.
-    lines: usize,
 }
 
 /// The lines among which a flow has one.
@@ -90,20 +85,19 @@ impl Layout {
         let hashes = sizing.hashes.max(1) as u32;
         let per_line = sizing.cells_per_line.max(1);
         let cells = usize::try_from(sizing.cells / FlowId::SHARDS as u64).unwrap_or(usize::MAX);
+        let lines = sizing.layout.lines(sizing.hashes).max(1) as u32;
         let cut = match sizing.layout {
             LayoutKind::Spread => Cut::Spread(Spread {
                 cells_per_part: u32::try_from(cells / hashes as usize).unwrap_or(u32::MAX),
                 cells_per_line: per_line as u32,
                 lines_per_cell: (u64::MAX / per_line as u64).saturating_add(1),
             }),
-            LayoutKind::Blocked(lines) => {
+            LayoutKind::Blocked(_) => {
                 let all_lines = u32::try_from(cells / per_line).unwrap_or(u32::MAX);
-                let lines = lines.clamp(1, BLOCKED_LINES_LIMIT).min(hashes as usize);
-                let parts = line_parts(all_lines, lines as u32, hashes, per_line as u32);
-                Cut::Blocked(Blocked { parts, lines })
+                Cut::Blocked(line_parts(all_lines, lines, hashes, per_line as u32))
             }
         };
-        Layout { hashes, cells, cut }
+        Layout { hashes, cells, lines, cut }
     }
 
     pub(super) const fn hashes(self) -> usize {
@@ -130,82 +124,58 @@ impl Layout {
         }
     }
 
-    /// Shows the lines of the flow with this digest, and its slots there: all its cells, in the
-    /// order of its hashes.
-    #[inline(always)]
-    pub(super) fn each_line(&self, digest: u64, mut visit: impl FnMut(usize, Slots)) {
-        self.all_lines(digest, |line, slots| {
-            visit(line, slots);
-            true
-        });
-    }
-
-    /// The same, until one of them does not pass the `test`. Says whether all did.
-    #[inline(always)] // so that the test is part of a loop for each layout
-    pub(super) fn all_lines(&self, digest: u64, test: impl FnMut(usize, Slots) -> bool) -> bool {
-        match &self.cut {
-            Cut::Spread(spread) => spread.all_lines(self.hashes, digest, test),
-            Cut::Blocked(blocked) => blocked.all_lines(digest, |rest| rest, test),
-        }
+    /// The lines of the flow with this digest, and its slots there: all its cells, in the order of
+    /// its hashes.
+    #[inline]
+    pub(super) fn lines(&self, digest: u64) -> impl Iterator<Item = (usize, Slots)> {
+        (0..self.lines).map(move |n| match &self.cut {
+            Cut::Blocked(parts) => blocked_line(parts, digest, n),
+            Cut::Spread(spread) => spread.line(digest, n),
+        })
     }
 
     /// The same for an element that belongs to a flow: spread, its cells have nothing to do with
     /// those of its other elements, blocked they are in the same lines.
-    #[inline(always)]
-    pub(super) fn all_lines_of_element(
+    #[inline]
+    pub(super) fn lines_of_element(
         &self,
         digest: u64,
         element: u64,
-        test: impl FnMut(usize, Slots) -> bool,
-    ) -> bool {
+    ) -> impl Iterator<Item = (usize, Slots)> {
         // Scrambled, so that no element's hashes are another's, shifted.
         let salt = mix(1 + element);
-        match &self.cut {
-            Cut::Spread(spread) => spread.all_lines(self.hashes, mix(digest ^ salt), test),
-            Cut::Blocked(blocked) => blocked.all_lines(digest, |rest| mix(rest ^ salt), test),
-        }
+        let (digest, salt) = match &self.cut {
+            Cut::Blocked(_) => (digest, Some(salt)),
+            Cut::Spread(_) => (mix(digest ^ salt), None),
+        };
+        self.lines(digest).map(move |(line, slots)| match salt {
+            Some(salt) => (line, slots.salted(salt)),
+            None => (line, slots),
+        })
     }
+}
+
+/// The n-th word of a flow's SplitMix64 stream.
+#[inline]
+const fn word(digest: u64, n: u32) -> u64 {
+    mix(digest.wrapping_add((n as u64).wrapping_mul(GOLDEN)))
+}
+
+#[inline]
+fn blocked_line(parts: &[LinePart; BLOCKED_LINES_LIMIT], digest: u64, n: u32) -> (usize, Slots) {
+    let part = &parts[n as usize];
+    let (line, rest) = digit(word(digest, n), part.lines.into());
+    ((part.first + line) as usize, Slots::new(part.hashes, part.share, rest))
 }
 
 impl Spread {
-    #[inline(always)]
-    fn all_lines(
-        &self,
-        hashes: u32,
-        digest: u64,
-        mut test: impl FnMut(usize, Slots) -> bool,
-    ) -> bool {
-        let (mut state, mut word, mut part_start) = (digest, 0, 0);
-        (0..hashes).all(|n| {
-            if n.is_multiple_of(2) {
-                word = mix(state);
-                state = state.wrapping_add(GOLDEN);
-            }
-            let cell = part_start + scale(word as u32, self.cells_per_part);
-            word >>= 32;
-            part_start += self.cells_per_part;
-            let (line, _) = digit(self.lines_per_cell, cell.into());
-            test(line as usize, Slots::only(cell - line * self.cells_per_line))
-        })
-    }
-}
-
-impl Blocked {
-    /// `slots_from` makes of what the line left of its word what the slots are taken from.
-    #[inline(always)]
-    fn all_lines(
-        &self,
-        digest: u64,
-        slots_from: impl Fn(u64) -> u64,
-        mut test: impl FnMut(usize, Slots) -> bool,
-    ) -> bool {
-        let mut state = digest;
-        self.parts.iter().take(self.lines).all(|part| {
-            let (line, rest) = digit(mix(state), part.lines.into());
-            state = state.wrapping_add(GOLDEN);
-            let slots = Slots::new(part.hashes, part.share, slots_from(rest));
-            test((part.first + line) as usize, slots)
-        })
+    #[inline]
+    fn line(&self, digest: u64, n: u32) -> (usize, Slots) {
+        // Half a word for each.
+        let bits = (word(digest, n / 2) >> (32 * (n % 2))) as u32;
+        let cell = n * self.cells_per_part + scale(bits, self.cells_per_part);
+        let (line, _) = digit(self.lines_per_cell, cell.into());
+        (line as usize, Slots::only(cell - line * self.cells_per_line))
     }
 }
 
@@ -214,6 +184,12 @@ impl Slots {
     const fn new(hashes: u32, share: u32, word: u64) -> Slots {
         let next_word_at = SLOTS_PER_WORD;
         Slots { hashes, taken: 0, next_word_at, word, left: word, share, edge: 0 }
+    }
+
+    /// Other slots of the same line.
+    #[inline]
+    const fn salted(self, salt: u64) -> Slots {
+        Slots::new(self.hashes, self.share, mix(self.word ^ salt))
     }
 
     /// One slot that is known: a part without width begins there.
@@ -324,15 +300,8 @@ mod tests {
     }
 
     /// The line and the slot of each cell.
-    fn cells(
-        all_lines: impl FnOnce(&mut dyn FnMut(usize, Slots) -> bool) -> bool,
-    ) -> Vec<[usize; 2]> {
-        let mut cells = Vec::new();
-        assert!(all_lines(&mut |line, slots| {
-            cells.extend(slots.map(|slot| [line, slot]));
-            true
-        }));
-        cells
+    fn cells(lines: impl Iterator<Item = (usize, Slots)>) -> Vec<[usize; 2]> {
+        lines.flat_map(|(line, slots)| slots.map(move |slot| [line, slot])).collect()
     }
 
     /// XOR needs distinct cells; `blocked:G` promises G lines, and even shares.
@@ -344,10 +313,9 @@ mod tests {
             let mut random = Random::new(5);
             for _ in 0..200 {
                 let digest = random.next_u64();
-                let of_flow = cells(|test| layout.all_lines(digest, test));
-                let [one, other] = [1, 2].map(|element| {
-                    cells(|test| layout.all_lines_of_element(digest, element, test))
-                });
+                let of_flow = cells(layout.lines(digest));
+                let [one, other] =
+                    [1, 2].map(|element| cells(layout.lines_of_element(digest, element)));
                 let mut lines_touched = HashSet::new();
                 for cells in [of_flow, one, other] {
                     let distinct: HashSet<_> = cells.iter().collect();
@@ -393,7 +361,7 @@ mod tests {
             let flows = 100_000;
             for _ in 0..flows {
                 let digest = random.next_u64();
-                for [line, slot] in cells(|test| layout.all_lines(digest, test)) {
+                for [line, slot] in cells(layout.lines(digest)) {
                     counts[line * sizing.cells_per_line + slot] += 1.0;
                 }
             }
