@@ -39,7 +39,7 @@ pub struct StoreArgs {
     pub cell_bits: Option<u32>,
 
     /// Where the cells of a flow lie: anywhere, or in G = 1, 2 or 3 cache lines, which is faster and
-    /// errs somewhat more [default: spread]
+    /// errs somewhat more [default: blocked:2]
     #[arg(long, value_name = "spread|blocked:G")]
     pub layout: Option<LayoutKind>,
 
@@ -152,8 +152,9 @@ fn parse_phase(text: &str) -> Result<PhaseChoice, String> {
 impl StoreArgs {
     /// The store that is asked for, for a machine of so many states.
     pub fn spec(&self, default_backend: Backend, states: usize) -> StoreSpec {
+        let backend = self.backend.map_or(default_backend, Backend::from);
         StoreSpec {
-            backend: self.backend.map_or(default_backend, Backend::from),
+            backend,
             states,
             flows: self.flows,
             budget: match self.memory {
@@ -162,7 +163,7 @@ impl StoreArgs {
             },
             hashes: self.hashes,
             cell_bits: self.cell_bits,
-            layout: self.layout.unwrap_or(LayoutKind::Spread),
+            layout: self.layout.unwrap_or(LayoutKind::best_for(backend)),
             expire: match self.expire {
                 ExpireName::Timer => Expire::Timer,
                 ExpireName::None => Expire::None,
