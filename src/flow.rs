@@ -185,22 +185,32 @@ impl Keyer {
         if turned { (key.reversed(), Direction::Backward) } else { (key, Direction::Forward) }
     }
 
-    /// The digest of a flow key. IPv4 pairs, the common case, are one word.
+    /// The digest of the packet's flow and its direction in it. IPv4 pairs, the common case, are
+    /// told without the detour by their key.
     #[inline]
+    pub fn flow_id(&self, packet: &Packet) -> (FlowId, Direction) {
+        match (packet.src, packet.dst) {
+            (IpAddr::V4(src), IpAddr::V4(dst)) if self.is_addresses_only() => {
+                (FlowId(self.hash_key.digest([pair_bits(src, dst)])), Direction::Forward)
+            }
+            _ => {
+                let (key, direction) = self.key(packet);
+                (self.id(&key), direction)
+            }
+        }
+    }
+
+    /// The digest of a flow key.
     pub fn id(&self, key: &FlowKey) -> FlowId {
         let rest = u64::from(key.src_port) << 48
             | u64::from(key.dst_port) << 32
             | u64::from(key.vlan[0]) << 16
             | u64::from(key.vlan[1]);
-        let addresses_only = self.kind == FlowKeyKind::Pair && !self.vlan_in_key;
         FlowId(match (key.src, key.dst) {
-            (IpAddr::V4(src), IpAddr::V4(dst)) => {
-                let pair = u64::from(src.to_bits()) << 32 | u64::from(dst.to_bits());
-                match addresses_only {
-                    true => self.hash_key.digest([pair]),
-                    false => self.hash_key.digest([pair, rest]),
-                }
-            }
+            (IpAddr::V4(src), IpAddr::V4(dst)) => match self.is_addresses_only() {
+                true => self.hash_key.digest([pair_bits(src, dst)]),
+                false => self.hash_key.digest([pair_bits(src, dst), rest]),
+            },
             (src, dst) => {
                 let (src, dst) = (bits_128(src), bits_128(dst));
                 let words = [(src >> 64) as u64, src as u64, (dst >> 64) as u64, dst as u64, rest];
@@ -208,6 +218,16 @@ impl Keyer {
             }
         })
     }
+
+    #[inline]
+    fn is_addresses_only(&self) -> bool {
+        self.kind == FlowKeyKind::Pair && !self.vlan_in_key
+    }
+}
+
+#[inline]
+fn pair_bits(src: Ipv4Addr, dst: Ipv4Addr) -> u64 {
+    u64::from(src.to_bits()) << 32 | u64::from(dst.to_bits())
 }
 
 impl FlowKey {
@@ -282,6 +302,11 @@ mod tests {
             let (there, back) = (pair.key(&there).0, pair.key(&back).0);
             assert_eq!(there, back.reversed());
             assert_ne!(pair.id(&there), pair.id(&back));
+            for keyer in [connection, pair, Keyer { vlan_in_key: true, ..pair }] {
+                let packet = packet(a, 5000, b, 80);
+                let (key, direction) = keyer.key(&packet);
+                assert_eq!(keyer.flow_id(&packet), (keyer.id(&key), direction));
+            }
         }
     }
 

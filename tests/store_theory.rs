@@ -111,7 +111,7 @@ fn sbf_finds_no_more_absent_flows_than_a_bloom_filter_would() {
 }
 
 /// A kBF for 100,000 flows with k = 10, filled to ρ times that.
-fn crowded_kbf(rho: f64) -> (Kbf<16, true>, Vec<acsm::store::Spots>, Flows, f64) {
+fn crowded_kbf(rho: f64) -> (Kbf<16, true>, Vec<acsm::store::CellPlace>, Flows, f64) {
     let (capacity, hashes) = (100_000, 10);
     let sizing = sizing(Backend::Kbf, capacity, 0.5f64.powi(hashes));
     assert_eq!(sizing.hashes, hashes as usize);
@@ -153,7 +153,7 @@ fn random_cells_are_crowded_as_often_as_the_papers_say() {
 fn flows_are_undecodable_far_more_often_than_the_papers_say() {
     for (rho, hashes) in [(1.5, 10), (2.0, 10)] {
         let (mut filter, places, source, _) = crowded_kbf(rho);
-        let is_undecodable = |place: &acsm::store::Spots, filter: &Kbf<16, true>| {
+        let is_undecodable = |place: &acsm::store::CellPlace, filter: &Kbf<16, true>| {
             let counts: Vec<u32> = filter.cells_of(place, NOW).map(count).collect();
             let with = |wanted: u32| counts.iter().filter(|&&count| count == wanted).count();
             with(0) == 0 && with(1) == 0 && with(2) <= 1

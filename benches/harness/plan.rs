@@ -8,7 +8,7 @@ use acsm::engine::{Alert, Phase, RunPlan, Sink, WatchStep};
 use acsm::flow::{FlowKeyKind, Keyer};
 use acsm::hash::HashKey;
 use acsm::machine::{Preset, Rules, Suppressions};
-use acsm::spec::{Backend, StoreSpec};
+use acsm::spec::{Backend, LayoutKind, StoreSpec};
 
 const IDLE_TIMEOUT_NANOS: u64 = 60_000_000_000;
 
@@ -16,7 +16,10 @@ const IDLE_TIMEOUT_NANOS: u64 = 60_000_000_000;
 pub fn replay_plan(backend: Backend, workers: usize) -> RunPlan {
     let rules = Rules::load("tcp-flags").expect("rules that come with acsm");
     RunPlan {
-        store: StoreSpec::new(backend, rules.machine.states().len()),
+        store: StoreSpec {
+            layout: LayoutKind::best_for(backend),
+            ..StoreSpec::new(backend, rules.machine.states().len())
+        },
         shown: rules.book.on_in(Preset::Paper),
         suppressions: Suppressions::default(),
         keyer: Keyer {

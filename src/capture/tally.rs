@@ -1,7 +1,6 @@
 //! What is counted about the frames of a run, whatever is done with them.
 
 use super::parse::{Skip, SkipCounts};
-use crate::flow::Packet;
 use crate::time::Timestamp;
 
 /// Counts of frames: every one is a TCP packet or has a reason why not.
@@ -20,18 +19,18 @@ pub struct FrameTally {
 }
 
 impl FrameTally {
-    /// Counts one frame and what the parser made of it.
+    /// Counts one frame: the bytes on the wire of a TCP packet, or why it is none.
     #[inline]
-    pub fn add(&mut self, time: Timestamp, parsed: &Result<Packet, Skip>) {
+    pub fn add(&mut self, time: Timestamp, parsed: Result<u32, Skip>) {
         self.packets += 1;
         let (first, last) = self.span.unwrap_or((time, time));
         self.span = Some((first.min(time), last.max(time)));
         match parsed {
-            Ok(packet) => {
+            Ok(wire_bytes) => {
                 self.tcp_packets += 1;
-                self.tcp_bytes += u64::from(packet.wire_bytes);
+                self.tcp_bytes += u64::from(wire_bytes);
             }
-            Err(skip) => self.skipped.add(*skip),
+            Err(skip) => self.skipped.add(skip),
         }
     }
 }

@@ -61,7 +61,7 @@ pub struct ShapeArgs {
     pub cell_bits: Option<u32>,
 
     /// Where the cells of a flow lie: anywhere, or in G = 1, 2 or 3 cache lines, which is faster and
-    /// errs somewhat more [default: spread]
+    /// errs somewhat more [default: blocked:2]
     #[arg(long, value_name = "spread|blocked:G")]
     pub layout: Option<LayoutKind>,
 
@@ -219,7 +219,9 @@ impl From<ExpireName> for Expire {
 impl StoreArgs {
     /// The store that is asked for, for a machine of so many states.
     pub fn spec(&self, default_backend: Backend, states: usize) -> StoreSpec {
+        let backend = self.backend.map_or(default_backend, Backend::from);
         StoreSpec {
+            layout: self.shape.layout.unwrap_or(LayoutKind::best_for(backend)),
             flows: self.flows,
             budget: match self.memory {
                 Some(bytes) => Budget::MemoryBytes(bytes),
@@ -235,7 +237,7 @@ impl StoreArgs {
                 Some(DecodeName::ThreeWay) => KbfDecode::ThreeWay,
             },
             dbf_counters: !self.no_counters,
-            ..self.shape.spec(self.backend.map_or(default_backend, Backend::from), states)
+            ..self.shape.spec(backend, states)
         }
     }
 

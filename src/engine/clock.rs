@@ -44,7 +44,9 @@ pub struct Clock {
     phase: Phase,
     now: Timestamp,
     operations: u64,
-    epoch_start: u64,
+    tick: Tick,
+    /// Where the next tick is due, on whatever the phase counts.
+    next_tick: u64,
     /// Epochs count from the first packet's, so that they fit 32 bits.
     first: Option<u64>,
 }
@@ -52,30 +54,39 @@ pub struct Clock {
 impl Clock {
     /// A clock at the beginning of a trace.
     pub fn new(phase: Phase) -> Self {
-        Clock { phase, now: Timestamp::default(), operations: 0, epoch_start: 0, first: None }
+        let tick = Tick { epoch: Epoch(0), is_late: false };
+        Clock { phase, now: Timestamp::default(), operations: 0, tick, next_tick: 0, first: None }
     }
 
     /// When in the life of flows a packet captured at `time` comes.
     #[inline]
     pub fn advance(&mut self, time: Timestamp) -> Tick {
         self.now = self.now.max(time);
-        self.operations += 1;
         let (at, phase) = match self.phase {
-            Phase::Nanos(nanos) => (self.now.as_nanos(), nanos.max(1)),
-            Phase::Operations(count) => (self.operations - 1, count.max(1)),
-            Phase::Never => return Tick { epoch: Epoch(0), is_late: false },
+            Phase::Nanos(nanos) => (self.now.as_nanos(), nanos),
+            Phase::Operations(count) => {
+                self.operations += 1;
+                (self.operations - 1, count)
+            }
+            Phase::Never => return self.tick,
         };
-        // Packets mostly fall into the epoch of the one before: a division saved.
-        if at.wrapping_sub(self.epoch_start) >= phase {
-            self.epoch_start = at - at % phase;
+        if at >= self.next_tick {
+            self.turn(at, phase.max(1));
         }
-        let epoch = self.epoch_start / phase;
+        self.tick
+    }
+
+    /// Finds out the tick of `at`, and how long it lasts.
+    #[cold]
+    fn turn(&mut self, at: u64, phase: u64) {
+        let (epoch, into_it) = (at / phase, at % phase);
         let first = *self.first.get_or_insert(epoch);
-        Tick {
-            // More than 2^32 epochs only come of idle timeouts that no packet could ever meet.
-            epoch: Epoch(u32::try_from(epoch - first).unwrap_or(u32::MAX)),
-            is_late: at - self.epoch_start >= phase / 2,
-        }
+        let is_late = into_it >= phase / 2;
+        let lasts = if is_late { phase } else { phase / 2 };
+        self.next_tick = (at - into_it).saturating_add(lasts);
+        // More than 2^32 epochs only come of idle timeouts that no packet could ever meet.
+        self.tick =
+            Tick { epoch: Epoch(u32::try_from(epoch - first).unwrap_or(u32::MAX)), is_late };
     }
 
     /// The largest time so far.
@@ -89,12 +100,12 @@ impl Clock {
         let (Phase::Nanos(nanos), Some(first)) = (self.phase, self.first) else { return None };
         let nanos = nanos.max(1);
         let epoch = time.as_nanos() / nanos;
-        if epoch < (self.epoch_start / nanos).saturating_add(2) {
+        if epoch < first.saturating_add(u64::from(self.tick.epoch.0)).saturating_add(2) {
             return None;
         }
-        self.epoch_start = epoch * nanos;
-        self.now = self.now.max(Timestamp::from_nanos(self.epoch_start));
-        Some(Epoch(u32::try_from(epoch - first).unwrap_or(u32::MAX)))
+        self.now = self.now.max(Timestamp::from_nanos(epoch * nanos));
+        self.turn(epoch * nanos, nanos);
+        Some(self.tick.epoch)
     }
 }
 

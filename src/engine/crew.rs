@@ -106,7 +106,7 @@ impl<'scope, 'plan: 'scope, S: Store + 'scope> Crew<'scope, 'plan, S> {
                 for events in &self.filling.events {
                     worker.process(&self.filling.packets, events, findings);
                 }
-                self.filling().clear();
+                self.filling().give_back(findings);
                 return Ok(true);
             }
             Hands::Threads(hands) => {
@@ -139,7 +139,7 @@ impl<'scope, 'plan: 'scope, S: Store + 'scope> Crew<'scope, 'plan, S> {
         if let Some(mut done) = done
             && let Some(round) = Arc::get_mut(&mut done)
         {
-            round.clear();
+            round.give_back(findings);
             self.spare.push(done);
         }
         self.in_flight -= 1;

@@ -68,7 +68,7 @@ pub fn demand<F: Source>(
     };
     while let Some(frame) = source.next_frame()? {
         let parsed = parser.parse(&frame);
-        count.demand.frames.add(frame.time, &parsed);
+        count.demand.frames.add(frame.time, parsed.map(|packet| packet.wire_bytes));
         if let Ok(packet) = parsed {
             count.add(keyer, &packet);
         }

@@ -2,6 +2,7 @@
 
 use super::clock::Tick;
 use super::crew::owner;
+use super::finding::Findings;
 use crate::flow::{Direction, FlowId, Packet, TcpFlags};
 use crate::machine::{Machine, Outcome};
 use crate::state::Lookup;
@@ -52,16 +53,23 @@ pub struct Round {
     pub packets: Vec<Packet>,
     /// The events, by worker.
     pub events: Vec<Vec<Event>>,
+    /// The worker of each shard.
+    owners: [u8; FlowId::SHARDS],
 }
 
 impl Round {
     /// An empty round for so many workers.
     pub fn new(workers: usize) -> Round {
-        Round { packets: Vec::new(), events: (0..workers).map(|_| Vec::new()).collect() }
+        Round {
+            packets: Vec::new(),
+            events: (0..workers).map(|_| Vec::new()).collect(),
+            owners: std::array::from_fn(|shard| owner(shard, workers) as u8),
+        }
     }
 
-    /// Empties it and keeps the memory.
-    pub fn clear(&mut self) {
+    /// Puts its packets to what was found in them, and is empty again.
+    pub fn give_back(&mut self, findings: &mut Findings) {
+        std::mem::swap(&mut self.packets, &mut findings.packets);
         self.packets.clear();
         self.events.iter_mut().for_each(Vec::clear);
     }
@@ -69,8 +77,8 @@ impl Round {
     /// Gives an event to the worker that owns its flow.
     #[inline]
     pub fn push(&mut self, event: Event) {
-        let worker = owner(event.id.shard(), self.events.len());
-        if let Some(events) = self.events.get_mut(worker) {
+        let worker = self.owners[event.id.shard()];
+        if let Some(events) = self.events.get_mut(usize::from(worker)) {
             events.push(event);
         }
     }

@@ -1,4 +1,4 @@
-//! What a worker finds in one batch: buffers that travel with it and are used again.
+//! What a worker finds in one round: buffers that travel with it and are used again.
 
 use super::alert::WatchStep;
 use super::event::Event;
@@ -6,12 +6,11 @@ use crate::flow::Packet;
 use crate::machine::RuleId;
 use crate::state::{Lookup, State};
 
-/// An alert before anything thins it out.
+/// An alert before anything thins it out. It names its packet by the event's `index`: packets stay
+/// with the core that made them.
 #[derive(Debug, Clone, Copy)]
 pub struct Finding {
-    /// The packet that raised it.
-    pub packet: Packet,
-    /// What its worker knew of it.
+    /// What raised it.
     pub event: Event,
     /// Which rule it broke.
     pub rule: RuleId,
@@ -23,9 +22,11 @@ pub struct Finding {
     pub confidence: f64,
 }
 
-/// All that a worker has to say about one batch.
+/// All that there is to say about one round.
 #[derive(Debug, Default)]
 pub struct Findings {
+    /// The round's packets, once the round is back from all workers.
+    pub packets: Vec<Packet>,
     /// Alerts by the store's word.
     pub alerts: Vec<Finding>,
     /// Alerts by the exact shadow's.
@@ -37,12 +38,13 @@ pub struct Findings {
 impl Findings {
     /// Forgets everything and keeps the memory.
     pub fn clear(&mut self) {
+        self.packets.clear();
         self.alerts.clear();
         self.shadow_alerts.clear();
         self.steps.clear();
     }
 
-    /// Takes over what `other` holds.
+    /// Takes over what `other`, of another worker, holds.
     pub fn append(&mut self, other: &mut Findings) {
         self.alerts.append(&mut other.alerts);
         self.shadow_alerts.append(&mut other.shadow_alerts);

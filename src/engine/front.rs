@@ -7,15 +7,23 @@ use super::event::Event;
 use super::learning::Learning;
 use super::observer::NewRules;
 use super::run::RunPlan;
-use super::thresholds::{Firing, Losses, Prepared, SketchLimits, Thresholds};
+use super::thresholds::{Firing, Losses, PreparedTuple, SketchLimits, Thresholds};
 use super::top::TopTalkers;
-use crate::flow::{FlowKeyKind, Keyer, Packet};
+use crate::flow::{Direction, FlowId, FlowKeyKind, Keyer, Packet};
 use crate::store::Epoch;
 use crate::time::Timestamp;
 
 /// Two addresses whose flows are shown step by step, in either direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Watch(pub IpAddr, pub IpAddr);
+
+/// What is found out about a packet ahead of its turn.
+#[derive(Debug, Clone, Copy)]
+pub struct Prepared {
+    tuple: PreparedTuple,
+    id: FlowId,
+    direction: Direction,
+}
 
 /// Everything that must see all packets, in their order.
 pub struct Front {
@@ -52,13 +60,13 @@ impl Front {
         }
     }
 
-    /// Begins to load what [`event`](Self::event) will need for a packet that comes soon.
+    /// Finds out which flow a packet is of, and begins to load what [`event`](Self::event) will
+    /// need for it soon.
     #[inline]
     pub fn prepare(&self, packet: &Packet) -> Prepared {
-        match &self.thresholds {
-            Some(thresholds) => thresholds.prepare(packet),
-            None => Prepared::default(),
-        }
+        let tuple = self.thresholds.as_ref().map(|thresholds| thresholds.prepare(packet));
+        let (id, direction) = self.keyer.flow_id(packet);
+        Prepared { tuple: tuple.unwrap_or(PreparedTuple::NOTHING), id, direction }
     }
 
     /// The event that a prepared packet is, and what thresholds it breaks.
@@ -72,10 +80,9 @@ impl Front {
     ) -> Event {
         if let Some(thresholds) = &mut self.thresholds {
             let mut fired = |firing| firings.push((index, firing));
-            thresholds.observe_prepared(packet, prepared, &mut fired);
+            thresholds.observe_prepared(packet, prepared.tuple, &mut fired);
         }
-        let (key, direction) = self.keyer.key(packet);
-        let id = self.keyer.id(&key);
+        let Prepared { id, direction, .. } = prepared;
         let tick = self.clock.advance(packet.time);
         self.last = tick.epoch;
         if let Some(top) = &mut self.top {
@@ -163,6 +170,12 @@ impl Front {
     pub fn is_one_way(&self) -> bool {
         self.learning.is_one_way()
     }
+}
+
+impl Prepared {
+    /// That of no packet: room for one.
+    pub const NOTHING: Prepared =
+        Prepared { tuple: PreparedTuple::NOTHING, id: FlowId(0), direction: Direction::Forward };
 }
 
 impl Watch {

@@ -78,7 +78,8 @@ impl<'a, K: Sink> Gather<'a, K> {
         findings.sort();
         let mut steps = findings.steps.iter().peekable();
         let mut shown = !findings.steps.is_empty();
-        for alert in in_order(&findings.alerts, firings, self.keyer) {
+        let packets = &findings.packets;
+        for alert in in_order(packets, &findings.alerts, firings, self.keyer) {
             while let Some((_, step)) = steps.next_if(|(index, _)| *index <= alert.index) {
                 self.sink.step(step)?;
             }
@@ -88,7 +89,7 @@ impl<'a, K: Sink> Gather<'a, K> {
             self.sink.step(step)?;
         }
         if let Some(shadow) = &mut self.shadow {
-            for mut exact in in_order(&findings.shadow_alerts, firings, self.keyer) {
+            for mut exact in in_order(packets, &findings.shadow_alerts, firings, self.keyer) {
                 if shadow.filter.admits(&mut exact.alert, exact.muted) {
                     *shadow.surplus.entry(exact.key(self.keyer)).or_default() -= 1;
                 }
@@ -144,11 +145,13 @@ impl Indexed {
 
 /// Both kinds of alerts as one sequence; what a packet's time made due comes before the packet.
 fn in_order<'f>(
+    packets: &'f [Packet],
     findings: &'f [Finding],
     firings: &'f [(u32, Firing)],
     keyer: Keyer,
 ) -> impl Iterator<Item = Indexed> + 'f {
-    let mut findings = findings.iter().map(from_finding).peekable();
+    let of_packet = |finding| from_finding(packets, finding);
+    let mut findings = findings.iter().filter_map(of_packet).peekable();
     let mut firings =
         firings.iter().map(move |(at, firing)| from_firing(*at, firing, keyer)).peekable();
     std::iter::from_fn(move || match (firings.peek(), findings.peek()) {
@@ -158,12 +161,13 @@ fn in_order<'f>(
     })
 }
 
-fn from_finding(finding: &Finding) -> Indexed {
+fn from_finding(packets: &[Packet], finding: &Finding) -> Option<Indexed> {
     let event = &finding.event;
+    let packet = *packets.get(event.index as usize)?;
     let alert = Alert {
         rule: finding.rule,
-        time: finding.packet.time,
-        packet: finding.packet,
+        time: packet.time,
+        packet,
         flow: event.id,
         answer: Some(finding.answer),
         state: finding.state,
@@ -171,7 +175,7 @@ fn from_finding(finding: &Finding) -> Indexed {
         count: None,
         left_out: 0,
     };
-    Indexed { index: event.index, muted: event.no_session_muted, alert }
+    Some(Indexed { index: event.index, muted: event.no_session_muted, alert })
 }
 
 fn from_firing(index: u32, firing: &Firing, keyer: Keyer) -> Indexed {

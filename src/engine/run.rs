@@ -10,12 +10,12 @@ use super::clock::Phase;
 use super::crew::{Crew, WorkerLost, owner};
 use super::event::Round;
 use super::finding::Findings;
-use super::front::{Front, Watch};
+use super::front::{Front, Prepared, Watch};
 use super::gather::{AlertCounts, Gather};
 use super::hygiene::AlertFilter;
 use super::observer::{Observer, Snapshot, Wish};
 use super::tally::Tally;
-use super::thresholds::{Firing, Losses, Prepared};
+use super::thresholds::{Firing, Losses};
 use super::verify::{Scope, Verifier};
 use super::worker::{WorkPlan, Worker};
 use crate::capture::parse::Parser;
@@ -26,7 +26,7 @@ use crate::spec::StoreSpec;
 use crate::store::{Store, StoreError, StoreStats, StoreUser, with_store};
 
 /// TCP packets in a round: enough to make hand-overs cheap, few enough to stay in cache.
-const ROUND: usize = 2048;
+const ROUND: usize = 8192;
 
 /// Everything that a run goes by.
 #[derive(Debug, Clone)]
@@ -291,11 +291,15 @@ impl<F: Source> Reader<'_, F> {
         frames: &mut FrameTally,
         firings: &mut Vec<(u32, Firing)>,
     ) -> Result<bool, CaptureError> {
-        let mut prepared = [Prepared::default(); GROUP];
+        let mut prepared = [Prepared::NOTHING; GROUP];
         while round.packets.len() < ROUND {
             let start = round.packets.len();
-            let more = self.read_group(&mut round.packets, &mut prepared, frames);
+            let more = self.read_group(&mut round.packets, frames);
             // What was read before an end or an error counts.
+            let group = round.packets.get(start..).unwrap_or_default();
+            for (packet, prepared) in group.iter().zip(&mut prepared) {
+                *prepared = self.front.prepare(packet);
+            }
             for (index, prepared) in (start..round.packets.len()).zip(prepared) {
                 let packet = &round.packets[index];
                 let event = self.front.event(packet, prepared, index as u32, firings);
@@ -311,31 +315,24 @@ impl<F: Source> Reader<'_, F> {
         Ok(true)
     }
 
-    /// Reads until the group is full, or the source has nothing to give at the moment. Says whether
-    /// there may be more.
+    /// Reads a group of packets, or what the source has to give at the moment. Says whether there
+    /// may be more.
     #[inline]
     fn read_group(
         &mut self,
         packets: &mut Vec<Packet>,
-        prepared: &mut [Prepared; GROUP],
         frames: &mut FrameTally,
     ) -> Result<bool, CaptureError> {
-        for (n, prepared) in prepared.iter_mut().enumerate() {
-            let mut first = n == 0;
-            let packet = loop {
-                if !first && self.source.may_wait() {
-                    return Ok(true);
-                }
-                first = false;
-                let Some(frame) = self.source.next_frame()? else { return Ok(false) };
-                let parsed = self.parser.parse(&frame);
-                frames.add(frame.time, &parsed);
-                if let Ok(packet) = parsed {
-                    break packet;
-                }
-            };
-            *prepared = self.front.prepare(&packet);
-            packets.push(packet);
+        let full = packets.len() + GROUP;
+        let mut is_first = true;
+        while packets.len() < full {
+            if !is_first && self.source.may_wait() {
+                break;
+            }
+            is_first = false;
+            let Some(frame) = self.source.next_frame()? else { return Ok(false) };
+            let parsed = self.parser.parse_with(&frame, |packet| packets.push(packet));
+            frames.add(frame.time, parsed.map(|()| frame.wire_bytes));
         }
         Ok(true)
     }

@@ -26,9 +26,9 @@ pub struct WorkPlan<'a> {
     pub stopwatch: fn() -> u64,
 }
 
-/// So many events are located and prefetched before the first of them is looked up: enough to
-/// hide the latency of memory, few enough to stay in the first-level cache.
-pub(super) const GROUP: usize = 16;
+/// An event's flow is located, and what it needs begins to load, so many events before its turn:
+/// enough to hide the latency of memory, few enough to stay in the first-level cache.
+const AHEAD: usize = 16;
 
 /// A shard is swept each time it has seen so many events…
 pub(super) const SWEEP_EVERY: u32 = 64;
@@ -43,7 +43,7 @@ pub struct Worker<'a, S: Store> {
     shard_at: [usize; FlowId::SHARDS],
     /// Which states are half-open: they live shorter.
     half_open: [bool; State::LIMIT],
-    /// Where the flows of a group are: room that is used again.
+    /// Where the flows of the next events are: a ring, used again for each round.
     places: Vec<S::Place>,
     verifier: Option<Verifier>,
     tally: Tally,
@@ -81,7 +81,7 @@ impl<'a, S: Store> Worker<'a, S> {
         let half_open = plan.machine.half_open();
         let shard = |(number, store)| Shard { number, store, events: 0, epoch: Epoch::default() };
         let shards = stores.into_iter().map(shard).collect();
-        let places = Vec::with_capacity(GROUP);
+        let places = Vec::with_capacity(AHEAD);
         Worker { plan, shards, shard_at, half_open, places, verifier, tally: Tally::default() }
     }
 
@@ -90,26 +90,17 @@ impl<'a, S: Store> Worker<'a, S> {
     pub fn process(&mut self, packets: &[Packet], events: &[Event], findings: &mut Findings) {
         let start = (self.plan.stopwatch)();
         let mut places = std::mem::take(&mut self.places);
-        for group in events.chunks(GROUP) {
-            places.clear();
-            places.extend(group.iter().map(|event| {
-                let store = &self.shards[self.shard_at[event.id.shard()]].store;
-                let key = match S::BY_KEY {
-                    true => self.plan.keyer.key(&packets[event.index as usize]).0,
-                    false => FlowKey::UNSPECIFIED,
-                };
-                let place = store.locate(&Flow { key, id: event.id });
-                store.prefetch(&place);
-                place
-            }));
-            for (event, place) in group.iter().zip(&places) {
-                let step = self.advance(event, place);
-                if step.outcome.alerts.is_empty() && self.verifier.is_none() {
-                    continue;
-                }
-                let packet = &packets[event.index as usize];
-                self.report(packet, event, &step, findings);
-                self.verify(packet, event, &step, findings);
+        places.clear();
+        places.extend(events.iter().take(AHEAD).map(|event| self.locate(packets, event)));
+        for (n, event) in events.iter().enumerate() {
+            let ring = &mut places[n % AHEAD];
+            let place = *ring;
+            if let Some(soon) = events.get(n + AHEAD) {
+                *ring = self.locate(packets, soon);
+            }
+            if let Some(step) = self.advance(event, &place) {
+                self.report(event, &step, findings);
+                self.verify(packets, event, &step, findings);
             }
         }
         self.places = places;
@@ -118,8 +109,22 @@ impl<'a, S: Store> Worker<'a, S> {
         }
     }
 
+    /// Where the flow of an event is; what it needs begins to load.
+    #[inline(always)]
+    fn locate(&self, packets: &[Packet], event: &Event) -> S::Place {
+        let store = &self.shards[self.shard_at[event.id.shard()]].store;
+        let key = match S::BY_KEY {
+            true => self.plan.keyer.key(&packets[event.index as usize]).0,
+            false => FlowKey::UNSPECIFIED,
+        };
+        let place = store.locate(&Flow { key, id: event.id });
+        store.prefetch(&place);
+        place
+    }
+
+    /// Drives a flow by one event. Says what became of it if anybody has to know.
     #[inline]
-    fn advance(&mut self, event: &Event, place: &S::Place) -> Step {
+    fn advance(&mut self, event: &Event, place: &S::Place) -> Option<Step> {
         let shard = &mut self.shards[self.shard_at[event.id.shard()]];
         if event.epoch != shard.epoch {
             shard.pass_to(event.epoch);
@@ -146,12 +151,13 @@ impl<'a, S: Store> Worker<'a, S> {
                 self.tally.sweep_nanos.record((self.plan.stopwatch)().saturating_sub(start));
             }
         }
-        Step { answer, outcome, state, epoch_before }
+        let told = !outcome.alerts.is_empty() || self.verifier.is_some();
+        told.then_some(Step { answer, outcome, state, epoch_before })
     }
 
     /// Notes the alerts of one packet.
     #[cold]
-    fn report(&mut self, packet: &Packet, event: &Event, step: &Step, findings: &mut Findings) {
+    fn report(&mut self, event: &Event, step: &Step, findings: &mut Findings) {
         let &Step { answer, state, outcome: Outcome { alerts, .. }, .. } = step;
         let stats = self.shards[self.shard_at[event.id.shard()]].store.stats();
         for rule in alerts.without(self.plan.shown).iter() {
@@ -159,26 +165,26 @@ impl<'a, S: Store> Worker<'a, S> {
         }
         for rule in alerts.intersection(self.plan.shown).iter() {
             let confidence = confidence(answer, stats.false_positive_chance);
-            let (packet, event) = (*packet, *event);
-            findings.alerts.push(Finding { packet, event, rule, answer, state, confidence });
+            let event = *event;
+            findings.alerts.push(Finding { event, rule, answer, state, confidence });
         }
     }
 
     /// Compares with the exact shadow, and lets it take the same packet.
-    fn verify(&mut self, packet: &Packet, event: &Event, step: &Step, findings: &mut Findings) {
+    fn verify(&mut self, packets: &[Packet], event: &Event, step: &Step, findings: &mut Findings) {
         let Some(verifier) = &mut self.verifier else { return };
         if !verifier.follows(event) {
             return;
         }
+        let packet = &packets[event.index as usize];
         let (key, direction) = self.plan.keyer.key(packet);
         let flow = Flow { key, id: event.id };
         let store = &self.shards[self.shard_at[event.id.shard()]].store;
         let epochs = (step.epoch_before, store.epoch(event.epoch));
         let (truth, alerts) = verifier.check(&flow, event, step.answer, epochs, self.plan.machine);
         for rule in alerts.intersection(self.plan.shown).iter() {
-            let (packet, event) = (*packet, *event);
-            let (answer, state, confidence) = (truth, None, 1.0);
-            let exact = Finding { packet, event, rule, answer, state, confidence };
+            let (event, answer, state, confidence) = (*event, truth, None, 1.0);
+            let exact = Finding { event, rule, answer, state, confidence };
             findings.shadow_alerts.push(exact);
         }
         if event.watched {
@@ -250,7 +256,7 @@ pub(super) fn is_half_open(half_open: &[bool; State::LIMIT], state: Option<State
 
 /// Brings what follows into the store, and says which state the flow is in now if that is known.
 /// The shadow does the same through this one function.
-#[inline]
+#[inline(always)] // most packets change nothing: as short as can be for them
 pub(super) fn write<S: Store>(
     store: &mut S,
     place: &S::Place,

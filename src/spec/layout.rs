@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use super::{HASHES_LIMIT, SpecError};
+use super::{Backend, HASHES_LIMIT, SpecError};
 
 /// Where the cells of a flow lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -17,6 +17,15 @@ pub enum LayoutKind {
 pub const BLOCKED_LINES_LIMIT: usize = 3;
 
 impl LayoutKind {
+    /// What measures best: two lines a flow err little more than cells anywhere, and take a third
+    /// less time. The exact store has no cells to lay out.
+    pub const fn best_for(backend: Backend) -> LayoutKind {
+        match backend {
+            Backend::Exact => LayoutKind::Spread,
+            _ => LayoutKind::Blocked(2),
+        }
+    }
+
     /// Its name on the command line and in reports.
     pub const fn name(self) -> &'static str {
         match self {

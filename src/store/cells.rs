@@ -1,44 +1,36 @@
-//! Packed cells with their stamps, in lines of 64 bytes.
+//! The cells of a store, line by line.
 //!
-//! A cell, its 2-bit stamp and the mark of its line share one cache line, so that aging costs no
-//! memory access of its own. A line is, from its start:
-//!
-//! | | with timer | without |
-//! |---|---|---|
-//! | cells, `BITS` wide | 160, 120, 48, 26, 14 for 1, 2, 8, 16, 32 bits | 512, 256, 64, 32, 16 |
-//! | stamps, 2 bits each | as many | none |
-//! | mark | the last 4 bytes | none |
+//! A cell, its stamp and the mark of its line share one cache line, so that aging costs no memory
+//! access of its own; and what is true of a line is found out once for all the cells that a flow
+//! has there.
 
-use super::aging::{Epoch, STAMPS_PER_WORD, Stamp, age_of, is_in_window, repeated, stale_stamps};
+use super::aging::{Epoch, Stamp};
 use super::error::{StoreError, allocate};
-use super::lanes::{lanes_in_use, lanes_of, lanes_per_word};
-use super::layout::CellAt;
+use super::line::{Line, LineView};
 use crate::prefetch::prefetch;
-use crate::spec::{Expire, LINE_BYTES, cells_per_line, slot_bits};
-
-#[derive(Clone, Copy)]
-#[repr(align(64))]
-struct Line([u8; LINE_BYTES]);
 
 /// A fixed array of cells of `BITS` bits (1, 2, 8, 16 or 32). Zero is empty. With `TIMED` a cell
 /// that was not touched in time reads as empty.
 pub(super) struct Cells<const BITS: u32, const TIMED: bool> {
-    lines: Vec<Line>,
+    lines: Vec<Line<BITS, TIMED>>,
     occupied: u64,
     aged: u64,
     swept_lines: usize,
     swept_epoch: Epoch,
 }
 
-impl<const BITS: u32, const TIMED: bool> Cells<BITS, TIMED> {
-    const PER_LINE: usize = cells_per_line(BITS, if TIMED { Expire::Timer } else { Expire::None });
-    const SLOT_BITS: u32 = slot_bits(Self::PER_LINE);
-    const STAMPS: usize = (Self::PER_LINE * BITS as usize).div_ceil(8);
-    const MARK: usize = LINE_BYTES - 4;
+/// A line to be written to. It is never outdated.
+pub(super) struct LineMut<'a, const BITS: u32, const TIMED: bool> {
+    line: &'a mut Line<BITS, TIMED>,
+    now: Epoch,
+    occupied: &'a mut u64,
+    aged: &'a mut u64,
+}
 
+impl<const BITS: u32, const TIMED: bool> Cells<BITS, TIMED> {
     /// At least `cells` empty cells.
     pub(super) fn new(cells: usize) -> Result<Self, StoreError> {
-        let lines = allocate(cells.div_ceil(Self::PER_LINE), Line([0; LINE_BYTES]))?;
+        let lines = allocate(cells.div_ceil(Line::<BITS, TIMED>::CELLS), Line::EMPTY)?;
         Ok(Cells { lines, occupied: 0, aged: 0, swept_lines: 0, swept_epoch: Epoch(0) })
     }
 
@@ -49,7 +41,7 @@ impl<const BITS: u32, const TIMED: bool> Cells<BITS, TIMED> {
 
     /// Empties all cells.
     pub(super) fn erase(&mut self) {
-        self.lines.fill(Line([0; LINE_BYTES]));
+        self.lines.fill(Line::EMPTY);
         self.occupied = 0;
     }
 
@@ -58,102 +50,27 @@ impl<const BITS: u32, const TIMED: bool> Cells<BITS, TIMED> {
         self.aged
     }
 
-    /// The line of a cell.
+    /// Begins to load a line.
     #[inline]
-    const fn line(cell: CellAt) -> usize {
-        (cell.0 >> Self::SLOT_BITS) as usize
+    pub(super) fn prefetch(&self, line: usize) {
+        prefetch(self.lines.get(line));
     }
 
-    /// The place of a cell in its line.
+    /// A line to be read at `now`.
     #[inline]
-    const fn slot(cell: CellAt) -> usize {
-        (cell.0 & ((1 << Self::SLOT_BITS) - 1)) as usize
+    pub(super) fn line(&self, line: usize, now: Epoch) -> LineView<'_, BITS, TIMED> {
+        self.lines[line].at(now)
     }
 
-    /// Begins to load cells; those of one line, one after the other, cost no more than one.
+    /// A line to be written to at `now`.
     #[inline]
-    pub(super) fn prefetch(&self, cells: impl Iterator<Item = CellAt>) {
-        let mut fetched = usize::MAX;
-        for line in cells.map(Self::line) {
-            if line != fetched {
-                prefetch(self.lines.get(line));
-            }
-            fetched = line;
+    pub(super) fn line_mut(&mut self, line: usize, now: Epoch) -> LineMut<'_, BITS, TIMED> {
+        let Cells { lines, occupied, aged, .. } = self;
+        let mut line = LineMut { line: &mut lines[line], now, occupied, aged };
+        if line.line.is_outdated(now) {
+            line.clear_stale();
         }
-    }
-
-    /// The value of a cell; 0 if it is empty or stale.
-    #[inline]
-    pub(super) fn read(&self, cell: CellAt, now: Epoch) -> u32 {
-        self.read_with_age(cell, now).0
-    }
-
-    /// The value of a cell, and how many epochs ago it was touched: 0 or 1, if it is in use.
-    #[inline]
-    pub(super) fn read_with_age(&self, cell: CellAt, now: Epoch) -> (u32, u32) {
-        let line = &self.lines[Self::line(cell)];
-        let slot = Self::slot(cell);
-        let value = line.value::<BITS>(slot);
-        if !TIMED {
-            return (value, 0);
-        }
-        let age = line.age::<BITS, TIMED>(slot, now);
-        (if age <= 1 { value } else { 0 }, age)
-    }
-
-    /// Changes a cell and touches it. Returns the old and the new value.
-    #[inline]
-    pub(super) fn update(
-        &mut self,
-        cell: CellAt,
-        stamp: Stamp,
-        change: impl FnOnce(u32) -> u32,
-    ) -> (u32, u32) {
-        let (old, new) = self.replace(cell, stamp.now(), change);
-        if new != 0 {
-            let line = &mut self.lines[Self::line(cell)];
-            line.touch::<BITS, TIMED>(Self::slot(cell), stamp, old == 0);
-        }
-        (old, new)
-    }
-
-    /// Changes a cell, but does not touch it: nothing becomes something only by
-    /// [`update`](Self::update). Returns the old and the new value.
-    #[inline]
-    pub(super) fn replace(
-        &mut self,
-        cell: CellAt,
-        now: Epoch,
-        change: impl FnOnce(u32) -> u32,
-    ) -> (u32, u32) {
-        self.freshen(Self::line(cell), now);
-        let line = &mut self.lines[Self::line(cell)];
-        let slot = Self::slot(cell);
-        let stored = line.value::<BITS>(slot);
-        let stale = TIMED && stored != 0 && !line.is_alive::<BITS, TIMED>(slot, now);
-        let old = if stale { 0 } else { stored };
-        let new = change(old);
-        if new != stored {
-            line.set_value::<BITS>(slot, new);
-        }
-        self.aged += u64::from(stale);
-        self.occupied = self.occupied + u64::from(new != 0) - u64::from(stored != 0);
-        (old, new)
-    }
-
-    /// Touches a cell unless it is empty.
-    #[inline]
-    pub(super) fn touch(&mut self, cell: CellAt, stamp: Stamp) {
-        // A live cell is stamped with this epoch or the last: half a touch adds nothing.
-        if !TIMED || stamp.half {
-            return;
-        }
-        self.freshen(Self::line(cell), stamp.now());
-        let line = &mut self.lines[Self::line(cell)];
-        let slot = Self::slot(cell);
-        if line.value::<BITS>(slot) != 0 && line.is_alive::<BITS, TIMED>(slot, stamp.now()) {
-            line.touch::<BITS, TIMED>(slot, stamp, false);
-        }
+        line
     }
 
     /// Clears the next lines of stale cells; returns how many cells it looked at.
@@ -165,127 +82,70 @@ impl<const BITS: u32, const TIMED: bool> Cells<BITS, TIMED> {
             (self.swept_epoch, self.swept_lines) = (now, 0);
         }
         let begin = self.swept_lines;
-        let end = self.lines.len().min(begin + budget_cells.div_ceil(Self::PER_LINE));
-        for line in begin..end {
-            self.clear_stale(line, now);
+        let budget_lines = budget_cells.div_ceil(Line::<BITS, TIMED>::CELLS);
+        let end = self.lines.len().min(begin + budget_lines);
+        let Cells { lines, occupied, aged, .. } = self;
+        for line in lines.iter_mut().take(end).skip(begin) {
+            LineMut { line, now, occupied, aged }.clear_stale();
         }
         self.swept_lines = end;
         // By the next time they are here.
         for next in end..end + (end - begin) {
-            prefetch(self.lines.get(next));
+            self.prefetch(next);
         }
-        (end - begin) * Self::PER_LINE
-    }
-
-    /// Makes sure that the line can take stamps of `now`.
-    #[inline]
-    fn freshen(&mut self, line: usize, now: Epoch) {
-        if TIMED && !is_in_window(now, self.lines[line].mark()) {
-            self.clear_stale(line, now);
-        }
-    }
-
-    /// Clears the stale cells of a line, and marks it with `now`.
-    fn clear_stale(&mut self, line: usize, now: Epoch) {
-        let line = &mut self.lines[line];
-        let mark = line.mark();
-        line.0[Self::MARK..].copy_from_slice(&now.0.to_le_bytes());
-        let mut cleared = 0;
-        for first in (0..Self::PER_LINE).step_by(STAMPS_PER_WORD) {
-            let at = Self::STAMPS + first / 4;
-            let end = Self::MARK.min(at + size_of::<u64>());
-            let mut word = [0; size_of::<u64>()];
-            word[..end - at].copy_from_slice(&line.0[at..end]);
-            let here = STAMPS_PER_WORD.min(Self::PER_LINE - first);
-            let stamps = u64::from_le_bytes(word);
-            let stale = stale_stamps(stamps, mark, now, here);
-            if stale == 0 {
-                continue;
-            }
-            for cell in (0..here).step_by(lanes_per_word(BITS)) {
-                cleared += line.clear_lanes::<BITS>(first + cell, stale >> (2 * cell));
-            }
-            // What is empty now gets a stamp that the next sweep need not stop at.
-            let lanes = stale * 3;
-            let restamped = stamps & !lanes | repeated(now) & lanes;
-            line.0[at..end].copy_from_slice(&restamped.to_le_bytes()[..end - at]);
-        }
-        self.aged += cleared;
-        self.occupied -= cleared;
+        (end - begin) * Line::<BITS, TIMED>::CELLS
     }
 }
 
-impl Line {
+impl<const BITS: u32, const TIMED: bool> LineMut<'_, BITS, TIMED> {
+    /// Changes a cell and touches it. Returns the old and the new value.
     #[inline]
-    fn mark(&self) -> Epoch {
-        let [.., a, b, c, d] = self.0;
-        Epoch(u32::from_le_bytes([a, b, c, d]))
+    pub(super) fn update(
+        &mut self,
+        slot: usize,
+        stamp: Stamp,
+        change: impl FnOnce(u32) -> u32,
+    ) -> (u32, u32) {
+        let (old, new) = self.replace(slot, change);
+        // Nothing that was there gets an older stamp.
+        if TIMED && new != 0 && (old == 0 || !stamp.half) {
+            self.line.set_stamp(slot, stamp);
+        }
+        (old, new)
     }
 
+    /// Changes a cell, but does not touch it: nothing becomes something only by
+    /// [`update`](Self::update). Returns the old and the new value.
     #[inline]
-    fn value<const BITS: u32>(&self, slot: usize) -> u32 {
-        let bytes = &self.0;
-        match BITS {
-            8 => u32::from(bytes[slot]),
-            16 => u32::from(u16::from_le_bytes([bytes[2 * slot], bytes[2 * slot + 1]])),
-            32 => {
-                let at = 4 * slot;
-                u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
-            }
-            _ => {
-                let bit = slot * BITS as usize;
-                u32::from(bytes[bit / 8] >> (bit % 8)) & ((1 << BITS) - 1)
-            }
+    pub(super) fn replace(&mut self, slot: usize, change: impl FnOnce(u32) -> u32) -> (u32, u32) {
+        let stored = self.line.value(slot);
+        let is_stale = stored != 0 && !self.line.is_alive(slot, self.now);
+        let old = if is_stale { 0 } else { stored };
+        let new = change(old);
+        if new != stored {
+            self.line.set_value(slot, new);
+        }
+        // A cell in use mostly stays one.
+        if (stored != 0) != (new != 0) || is_stale {
+            *self.aged += u64::from(is_stale);
+            *self.occupied = *self.occupied + u64::from(new != 0) - u64::from(stored != 0);
+        }
+        (old, new)
+    }
+
+    /// Touches a cell unless it is empty.
+    #[inline]
+    pub(super) fn touch(&mut self, slot: usize, stamp: Stamp) {
+        // A live cell is stamped with this epoch or the last: half a touch adds nothing.
+        let adds = TIMED && !stamp.half;
+        if adds && self.line.value(slot) != 0 && self.line.is_alive(slot, self.now) {
+            self.line.set_stamp(slot, stamp);
         }
     }
 
-    #[inline]
-    fn set_value<const BITS: u32>(&mut self, slot: usize, value: u32) {
-        let bytes = &mut self.0;
-        match BITS {
-            8 => bytes[slot] = value as u8,
-            16 => bytes[2 * slot..2 * slot + 2].copy_from_slice(&(value as u16).to_le_bytes()),
-            32 => bytes[4 * slot..4 * slot + 4].copy_from_slice(&value.to_le_bytes()),
-            _ => {
-                let bit = slot * BITS as usize;
-                let mask = ((1u32 << BITS) - 1) as u8;
-                let byte = &mut bytes[bit / 8];
-                *byte = *byte & !(mask << (bit % 8)) | (value as u8 & mask) << (bit % 8);
-            }
-        }
-    }
-
-    /// Empties those of the cells from `first` on whose stamps are marked; says how many were in
-    /// use.
-    #[inline]
-    fn clear_lanes<const BITS: u32>(&mut self, first: usize, stamps: u64) -> u64 {
-        let at = first * BITS as usize / 8;
-        let Some(bytes) = self.0.get_mut(at..).and_then(<[u8]>::first_chunk_mut) else { return 0 };
-        let (cells, lanes) = (u64::from_le_bytes(*bytes), lanes_of::<BITS>(stamps));
-        *bytes = (cells & !lanes).to_le_bytes();
-        lanes_in_use::<BITS>(cells & lanes).into()
-    }
-
-    /// How many epochs ago a cell was touched.
-    #[inline]
-    fn age<const BITS: u32, const TIMED: bool>(&self, slot: usize, now: Epoch) -> u32 {
-        let byte = self.0[Cells::<BITS, TIMED>::STAMPS + slot / 4];
-        age_of(byte >> (2 * (slot % 4)) & 3, self.mark(), now)
-    }
-
-    #[inline]
-    fn is_alive<const BITS: u32, const TIMED: bool>(&self, slot: usize, now: Epoch) -> bool {
-        self.age::<BITS, TIMED>(slot, now) <= 1
-    }
-
-    /// Stamps a cell; one that is `new` is stamped whatever was there, else the newer stamp wins.
-    #[inline]
-    fn touch<const BITS: u32, const TIMED: bool>(&mut self, slot: usize, stamp: Stamp, new: bool) {
-        if !TIMED || stamp.half && !new {
-            return;
-        }
-        let byte = &mut self.0[Cells::<BITS, TIMED>::STAMPS + slot / 4];
-        let shift = 2 * (slot % 4);
-        *byte = *byte & !(3 << shift) | stamp.bits() << shift;
+    fn clear_stale(&mut self) {
+        let cleared = self.line.clear_stale(self.now);
+        *self.aged += cleared;
+        *self.occupied -= cleared;
     }
 }

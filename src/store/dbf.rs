@@ -8,7 +8,7 @@
 use super::aging::{Epoch, Stamp};
 use super::cells::Cells;
 use super::error::StoreError;
-use super::layout::{Layout, Spots};
+use super::layout::{Layout, Slots};
 use super::stats::{Insertion, StoreStats};
 use super::{CellPlace, Erase, Flow, Store};
 use crate::spec::Sizing;
@@ -70,13 +70,10 @@ impl<const BITS: u32, const TIMED: bool> Dbf<BITS, TIMED> {
     /// Whether the flow seems to be in this state.
     #[inline]
     pub fn contains(&self, place: &CellPlace, state: State, now: Epoch) -> bool {
-        self.element(place, state).cells().all(|cell| self.cells.read(cell, now) != 0)
-    }
-
-    /// The cells of (flow, state).
-    #[inline]
-    fn element(&self, place: &CellPlace, state: State) -> Spots {
-        self.layout.element_spots(place.0, state.index() as u64)
+        lines(&self.layout, place, state).all(|(line, mut slots)| {
+            let line = self.cells.line(line, now);
+            slots.all(|slot| line.read(slot).is_some())
+        })
     }
 
     fn states(&self) -> impl Iterator<Item = State> + use<BITS, TIMED> {
@@ -84,20 +81,24 @@ impl<const BITS: u32, const TIMED: bool> Dbf<BITS, TIMED> {
     }
 
     fn touch_element(&mut self, place: &CellPlace, state: State, stamp: Stamp) {
-        for cell in self.element(place, state).cells() {
-            self.cells.touch(cell, stamp);
+        for (line, slots) in lines(&self.layout, place, state) {
+            let mut line = self.cells.line_mut(line, stamp.now());
+            slots.for_each(|slot| line.touch(slot, stamp));
         }
     }
 
     /// Counts an element up; returns how many of its cells were in use.
     fn add(&mut self, place: &CellPlace, state: State, stamp: Stamp) -> usize {
         let mut shared_cells = 0;
-        for cell in self.element(place, state).cells() {
-            let count_up = |count: u32| Self::COUNT_MAX.min(count + 1);
-            let (old, new) = self.cells.update(cell, stamp, count_up);
-            shared_cells += usize::from(old != 0);
-            let saturates = BITS > 1 && new == Self::COUNT_MAX && old != new;
-            self.counts.saturations += u64::from(saturates);
+        let count_up = |count: u32| Self::COUNT_MAX.min(count + 1);
+        for (line, slots) in lines(&self.layout, place, state) {
+            let mut line = self.cells.line_mut(line, stamp.now());
+            for slot in slots {
+                let (old, new) = line.update(slot, stamp, count_up);
+                shared_cells += usize::from(old != 0);
+                let saturates = BITS > 1 && new == Self::COUNT_MAX && old != new;
+                self.counts.saturations += u64::from(saturates);
+            }
         }
         shared_cells
     }
@@ -105,13 +106,20 @@ impl<const BITS: u32, const TIMED: bool> Dbf<BITS, TIMED> {
     /// Counts an element down.
     fn take(&mut self, place: &CellPlace, state: State, now: Epoch) {
         let mut absent = false;
-        for cell in self.element(place, state).cells() {
-            let count_down =
-                |count: u32| if count == Self::COUNT_MAX { count } else { count.saturating_sub(1) };
-            absent |= self.cells.replace(cell, now, count_down).0 == 0;
+        let count_down =
+            |count: u32| if count == Self::COUNT_MAX { count } else { count.saturating_sub(1) };
+        for (line, slots) in lines(&self.layout, place, state) {
+            let mut line = self.cells.line_mut(line, now);
+            slots.for_each(|slot| absent |= line.replace(slot, count_down).0 == 0);
         }
         self.counts.writes_to_absent += u64::from(absent);
     }
+}
+
+/// The cells of (flow, state).
+#[inline]
+fn lines(layout: &Layout, place: &CellPlace, state: State) -> impl Iterator<Item = (usize, Slots)> {
+    layout.lines_of_element(place.0, state.index() as u64)
 }
 
 impl<const BITS: u32, const TIMED: bool> Store for Dbf<BITS, TIMED> {
@@ -127,7 +135,7 @@ impl<const BITS: u32, const TIMED: bool> Store for Dbf<BITS, TIMED> {
     #[inline]
     fn prefetch(&self, place: &CellPlace) {
         for state in self.states() {
-            self.cells.prefetch(self.element(place, state).cells());
+            lines(&self.layout, place, state).for_each(|(line, _)| self.cells.prefetch(line));
         }
     }
 

@@ -7,7 +7,7 @@
 use super::aging::{Epoch, Stamp};
 use super::cells::Cells;
 use super::error::StoreError;
-use super::layout::{CellAt, Layout, Spots};
+use super::layout::{CellPlace, Layout};
 use super::stats::{Insertion, StoreStats};
 use super::{Erase, Flow, Store};
 use crate::spec::{HASHES_LIMIT, Sizing};
@@ -43,12 +43,6 @@ pub trait CellRule: Send {
     fn is_saturated(&self, cell: u32) -> bool;
 }
 
-/// The cells of a flow, each with its salt.
-#[inline]
-fn salted<R: CellRule>(place: &Spots) -> impl Iterator<Item = (CellAt, R::Salt)> {
-    place.cells().zip(R::salts(place.digest()))
-}
-
 /// One shard of cells of `BITS` bits (8, 16 or 32) under a rule; `TIMED` if they age.
 pub struct CellFilter<R, const BITS: u32, const TIMED: bool> {
     rule: R,
@@ -57,7 +51,9 @@ pub struct CellFilter<R, const BITS: u32, const TIMED: bool> {
     counts: StoreStats,
     /// The flow looked up last, and when, if all its cells bear that epoch's stamp already and
     /// nothing was written since: to touch it would change nothing.
-    fresh: Option<(u64, Epoch)>,
+    fresh: Option<(CellPlace, Epoch)>,
+    /// The cells of the flow looked up last: room that is used again.
+    values: [u32; HASHES_LIMIT],
 }
 
 impl<R: CellRule, const BITS: u32, const TIMED: bool> CellFilter<R, BITS, TIMED> {
@@ -65,12 +61,16 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> CellFilter<R, BITS, TIMED>
     pub fn new(rule: R, sizing: &Sizing) -> Result<Self, StoreError> {
         let layout = Layout::new(sizing);
         let cells = Cells::new(layout.cells())?;
-        Ok(CellFilter { rule, layout, cells, counts: StoreStats::default(), fresh: None })
+        let (counts, values) = (StoreStats::default(), [0; HASHES_LIMIT]);
+        Ok(CellFilter { rule, layout, cells, counts, fresh: None, values })
     }
 
     /// The cells of a flow as the rule sees them.
-    pub fn cells_of(&self, place: &Spots, now: Epoch) -> impl Iterator<Item = u32> {
-        place.cells().map(move |cell| self.cells.read(cell, now))
+    pub fn cells_of(&self, place: &CellPlace, now: Epoch) -> impl Iterator<Item = u32> {
+        self.layout.lines(place.0).flat_map(move |(line, slots)| {
+            let line = self.cells.line(line, now);
+            slots.map(move |slot| line.read(slot).map_or(0, |(value, _)| value))
+        })
     }
 
     /// The old state as far as a rule gets to see it; `None` if there is nothing to be done.
@@ -84,58 +84,66 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> CellFilter<R, BITS, TIMED>
 }
 
 impl<R: CellRule, const BITS: u32, const TIMED: bool> Store for CellFilter<R, BITS, TIMED> {
-    type Place = Spots;
+    type Place = CellPlace;
 
     const WRITES_UNKNOWN: bool = R::WRITES_UNKNOWN;
 
     #[inline]
-    fn locate(&self, flow: &Flow) -> Spots {
-        self.layout.spots(flow.id.position_bits())
+    fn locate(&self, flow: &Flow) -> CellPlace {
+        CellPlace(flow.id.position_bits())
     }
 
     #[inline]
-    fn prefetch(&self, place: &Spots) {
-        self.cells.prefetch(place.cells());
+    fn prefetch(&self, place: &CellPlace) {
+        for (line, _) in self.layout.lines(place.0) {
+            self.cells.prefetch(line);
+        }
     }
 
     #[inline]
-    fn lookup(&mut self, place: &Spots, now: Epoch) -> Lookup {
+    fn lookup(&mut self, place: &CellPlace, now: Epoch) -> Lookup {
         self.fresh = None;
-        let mut values = [0; HASHES_LIMIT];
+        let mut values = self.values.iter_mut();
         let mut ages = 0;
-        for (value, cell) in values.iter_mut().zip(place.cells()) {
-            let age;
-            (*value, age) = self.cells.read_with_age(cell, now);
-            if *value == 0 {
-                return Lookup::Absent;
+        for (line, slots) in self.layout.lines(place.0) {
+            let line = self.cells.line(line, now);
+            for (slot, kept) in slots.zip(&mut values) {
+                let Some((value, age)) = line.read(slot) else { return Lookup::Absent };
+                *kept = value;
+                ages |= age;
             }
-            ages |= age;
         }
         if TIMED && ages == 0 {
-            self.fresh = Some((place.digest(), now));
+            self.fresh = Some((*place, now));
         }
-        let values = values.get(..self.layout.hashes()).unwrap_or(&values);
-        self.rule.read(values, R::salts(place.digest()))
+        let values = self.values.get(..self.layout.hashes()).unwrap_or(&self.values);
+        self.rule.read(values, R::salts(place.0))
     }
 
     #[inline]
-    fn touch(&mut self, place: &Spots, _found: Lookup, stamp: Stamp) {
-        if TIMED && !stamp.half && self.fresh != Some((place.digest(), stamp.now())) {
-            for cell in place.cells() {
-                self.cells.touch(cell, stamp);
-            }
+    fn touch(&mut self, place: &CellPlace, _found: Lookup, stamp: Stamp) {
+        if !TIMED || stamp.half || self.fresh == Some((*place, stamp.now())) {
+            return;
+        }
+        for (line, slots) in self.layout.lines(place.0) {
+            let mut line = self.cells.line_mut(line, stamp.now());
+            slots.for_each(|slot| line.touch(slot, stamp));
         }
     }
 
-    fn insert(&mut self, place: &Spots, state: State, stamp: Stamp) -> Insertion {
+    fn insert(&mut self, place: &CellPlace, state: State, stamp: Stamp) -> Insertion {
         self.fresh = None;
         let mut shared_cells = 0;
-        for (cell, salt) in salted::<R>(place) {
-            let insert = |cell| self.rule.insert(cell, salt, state);
-            let (old, new) = self.cells.update(cell, stamp, insert);
-            shared_cells += usize::from(old != 0);
-            let saturates = self.rule.is_saturated(new) && !self.rule.is_saturated(old);
-            self.counts.saturations += u64::from(saturates);
+        let mut salts = R::salts(place.0);
+        for (line, slots) in self.layout.lines(place.0) {
+            let mut line = self.cells.line_mut(line, stamp.now());
+            for (slot, salt) in slots.zip(&mut salts) {
+                let insert = |cell| self.rule.insert(cell, salt, state);
+                let (old, new) = line.update(slot, stamp, insert);
+                shared_cells += usize::from(old != 0);
+                let saturates = self.rule.is_saturated(new) && !self.rule.is_saturated(old);
+                self.counts.saturations += u64::from(saturates);
+            }
         }
         self.counts.inserted += 1;
         self.counts.cells_shared += shared_cells as u64;
@@ -143,30 +151,38 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> Store for CellFilter<R, BI
         Insertion::Stored { shared_cells }
     }
 
-    fn modify(&mut self, place: &Spots, old: Lookup, new: State, stamp: Stamp) {
+    fn modify(&mut self, place: &CellPlace, old: Lookup, new: State, stamp: Stamp) {
         let Some(old) = Self::old_state(old) else { return self.touch(place, old, stamp) };
         self.fresh = None;
         let mut absent = false;
-        for (cell, salt) in salted::<R>(place) {
-            let (before, _) = self.cells.update(cell, stamp, |cell| match cell {
-                0 => 0,
-                _ => self.rule.modify(cell, salt, old, new),
-            });
-            absent |= before == 0;
+        let mut salts = R::salts(place.0);
+        for (line, slots) in self.layout.lines(place.0) {
+            let mut line = self.cells.line_mut(line, stamp.now());
+            for (slot, salt) in slots.zip(&mut salts) {
+                let (before, _) = line.update(slot, stamp, |cell| match cell {
+                    0 => 0,
+                    _ => self.rule.modify(cell, salt, old, new),
+                });
+                absent |= before == 0;
+            }
         }
         self.counts.writes_to_absent += u64::from(absent);
     }
 
-    fn delete(&mut self, place: &Spots, old: Lookup, now: Epoch) {
+    fn delete(&mut self, place: &CellPlace, old: Lookup, now: Epoch) {
         let Some(old) = Self::old_state(old) else { return };
         self.fresh = None;
         let mut absent = false;
-        for (cell, salt) in salted::<R>(place) {
-            let (before, _) = self.cells.replace(cell, now, |cell| match cell {
-                0 => 0,
-                _ => self.rule.delete(cell, salt, old),
-            });
-            absent |= before == 0;
+        let mut salts = R::salts(place.0);
+        for (line, slots) in self.layout.lines(place.0) {
+            let mut line = self.cells.line_mut(line, now);
+            for (slot, salt) in slots.zip(&mut salts) {
+                let (before, _) = line.replace(slot, |cell| match cell {
+                    0 => 0,
+                    _ => self.rule.delete(cell, salt, old),
+                });
+                absent |= before == 0;
+            }
         }
         self.counts.deleted += 1;
         self.counts.writes_to_absent += u64::from(absent);
@@ -207,7 +223,7 @@ mod tests {
         let sizing = spec.sizing().unwrap();
         let mut one_cell = Sbf::<8, true>::new(SbfRule::new(SbfRules::Stateful), &sizing).unwrap();
         assert_eq!(one_cell.stats().cells, 1);
-        let [a, b] = [1, 2].map(|digest| one_cell.layout.spots(digest));
+        let [a, b] = [1, 2].map(CellPlace);
         let (now, next, state) = (Epoch(7), Epoch(8), State::new(3).unwrap());
 
         one_cell.insert(&a, state, now.stamp());

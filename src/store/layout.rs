@@ -19,45 +19,24 @@
 use super::stats::StoreStats;
 use crate::flow::FlowId;
 use crate::random::mix;
-use crate::spec::{BLOCKED_LINES_LIMIT, HASHES_LIMIT, LayoutKind, Sizing, slot_bits};
+use crate::spec::{BLOCKED_LINES_LIMIT, LayoutKind, Sizing};
 
-/// The digest that a flow's positions are computed from.
+/// The digest that a flow's positions are computed from: they are told faster than kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CellPlace(pub(super) u64);
 
-/// Where a cell is: its line, and in the low bits its slot there. How many bits a slot takes
-/// depends on the width of cells alone, so that taking it apart costs a shift and a mask.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct CellAt(pub(super) u32);
-
-/// The cells of one flow, computed once for all that is done with them.
-#[derive(Debug, Clone, Copy)]
-pub struct Spots {
-    cells: [u32; HASHES_LIMIT],
+/// The slots of a flow in one line, in the order of its hashes: each in its own part of the line.
+#[derive(Debug, Clone)]
+pub(super) struct Slots {
     hashes: u32,
-    digest: u64,
-}
-
-impl Spots {
-    /// The cells, in the order of the flow's hashes; those of one line follow each other.
-    #[inline]
-    pub(super) fn cells(&self) -> impl Iterator<Item = CellAt> {
-        let cells = self.cells.get(..self.hashes as usize).unwrap_or(&self.cells);
-        cells.iter().map(|&cell| CellAt(cell))
-    }
-
-    /// What the cells were computed from: the same digest, the same cells.
-    #[inline]
-    pub(super) const fn digest(&self) -> u64 {
-        self.digest
-    }
-}
-
-impl PartialEq for Spots {
-    #[inline]
-    fn eq(&self, other: &Spots) -> bool {
-        self.digest == other.digest
-    }
+    taken: u32,
+    next_word_at: u32,
+    /// What the digits are taken from, and what is left of it.
+    word: u64,
+    left: u64,
+    /// Cells of the line for each hash, in 65,536ths; where the next part begins, likewise.
+    share: u32,
+    edge: u32,
 }
 
 /// Cuts the cells of one shard (in two phases: of half a shard) into parts.
@@ -65,21 +44,23 @@ impl PartialEq for Spots {
 pub(super) struct Layout {
     hashes: u32,
     cells: usize,
-    slot_bits: u32,
+    /// Of one flow, if no two of its cells are in the same by chance.
+    lines: u32,
     cut: Cut,
 }
 
 #[derive(Debug, Clone, Copy)]
 enum Cut {
-    Spread {
-        cells_per_part: u32,
-        cells_per_line: u32,
-        /// ⌈2^64 / cells per line⌉: a cell times this, above 2^64, is the cell's line.
-        lines_per_cell: u64,
-    },
-    Blocked {
-        parts: [LinePart; BLOCKED_LINES_LIMIT],
-    },
+    Spread(Spread),
+    Blocked([LinePart; BLOCKED_LINES_LIMIT]),
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Spread {
+    cells_per_part: u32,
+    cells_per_line: u32,
+    /// ⌈2^64 / cells per line⌉: a cell times this, above 2^64, is the cell's line.
+    lines_per_cell: u64,
 }
 
 /// The lines among which a flow has one.
@@ -87,7 +68,7 @@ enum Cut {
 struct LinePart {
     first: u32,
     lines: u32,
-    /// Cells of a flow in its line: 0 if the flow has fewer cells than lines.
+    /// Cells of a flow in its line.
     hashes: u32,
     /// Cells of the line for each of them, in 65,536ths, rounded up.
     share: u32,
@@ -105,18 +86,19 @@ impl Layout {
         let per_line = sizing.cells_per_line.max(1);
         let arrays = FlowId::SHARDS as u64 * sizing.phases.max(1);
         let cells = usize::try_from(sizing.cells / arrays).unwrap_or(usize::MAX);
+        let lines = sizing.layout.lines(sizing.hashes).max(1) as u32;
         let cut = match sizing.layout {
-            LayoutKind::Spread => Cut::Spread {
+            LayoutKind::Spread => Cut::Spread(Spread {
                 cells_per_part: u32::try_from(cells / hashes as usize).unwrap_or(u32::MAX),
                 cells_per_line: per_line as u32,
                 lines_per_cell: (u64::MAX / per_line as u64).saturating_add(1),
-            },
-            LayoutKind::Blocked(lines) => {
+            }),
+            LayoutKind::Blocked(_) => {
                 let all_lines = u32::try_from(cells / per_line).unwrap_or(u32::MAX);
-                Cut::Blocked { parts: line_parts(all_lines, lines as u32, hashes, per_line as u32) }
+                Cut::Blocked(line_parts(all_lines, lines, hashes, per_line as u32))
             }
         };
-        Layout { hashes, cells, slot_bits: slot_bits(per_line), cut }
+        Layout { hashes, cells, lines, cut }
     }
 
     pub(super) const fn hashes(self) -> usize {
@@ -145,82 +127,101 @@ impl Layout {
         }
     }
 
-    /// The cells of the flow with this digest, all at once.
+    /// The lines of the flow with this digest, and its slots there: all its cells, in the order of
+    /// its hashes.
     #[inline]
-    pub(super) fn spots(&self, digest: u64) -> Spots {
-        let mut spots = Spots { cells: [0; HASHES_LIMIT], hashes: self.hashes, digest };
-        match &self.cut {
-            Cut::Spread { .. } => self.spread(&mut spots),
-            Cut::Blocked { parts } => self.blocked(parts, &mut spots, |rest| rest),
-        }
-        spots
+    pub(super) fn lines(&self, digest: u64) -> impl Iterator<Item = (usize, Slots)> {
+        (0..self.lines).map(move |n| match &self.cut {
+            Cut::Blocked(parts) => blocked_line(parts, digest, n),
+            Cut::Spread(spread) => spread.line(digest, n),
+        })
     }
 
-    /// The cells of an element that belongs to a flow: spread they have nothing to do with those
-    /// of its other elements, blocked they are in the same lines.
+    /// The same for an element that belongs to a flow: spread, its cells have nothing to do with
+    /// those of its other elements, blocked they are in the same lines.
     #[inline]
-    pub(super) fn element_spots(&self, digest: u64, element: u64) -> Spots {
+    pub(super) fn lines_of_element(
+        &self,
+        digest: u64,
+        element: u64,
+    ) -> impl Iterator<Item = (usize, Slots)> {
         // Scrambled, so that no element's hashes are another's, shifted.
         let salt = mix(1 + element);
-        match &self.cut {
-            Cut::Spread { .. } => self.spots(mix(digest ^ salt)),
-            Cut::Blocked { parts } => {
-                let mut spots = Spots { cells: [0; HASHES_LIMIT], hashes: self.hashes, digest };
-                self.blocked(parts, &mut spots, |rest| mix(rest ^ salt));
-                spots
-            }
-        }
+        let (digest, salt) = match &self.cut {
+            Cut::Blocked(_) => (digest, Some(salt)),
+            Cut::Spread(_) => (mix(digest ^ salt), None),
+        };
+        self.lines(digest).map(move |(line, slots)| match salt {
+            Some(salt) => (line, slots.salted(salt)),
+            None => (line, slots),
+        })
+    }
+}
+
+/// The n-th word of a flow's SplitMix64 stream.
+#[inline]
+const fn word(digest: u64, n: u32) -> u64 {
+    mix(digest.wrapping_add((n as u64).wrapping_mul(GOLDEN)))
+}
+
+#[inline]
+fn blocked_line(parts: &[LinePart; BLOCKED_LINES_LIMIT], digest: u64, n: u32) -> (usize, Slots) {
+    let part = &parts[n as usize];
+    let (line, rest) = digit(word(digest, n), part.lines.into());
+    ((part.first + line) as usize, Slots::new(part.hashes, part.share, rest))
+}
+
+impl Spread {
+    #[inline]
+    fn line(&self, digest: u64, n: u32) -> (usize, Slots) {
+        // Half a word for each.
+        let bits = (word(digest, n / 2) >> (32 * (n % 2))) as u32;
+        let cell = n * self.cells_per_part + scale(bits, self.cells_per_part);
+        let (line, _) = digit(self.lines_per_cell, cell.into());
+        (line as usize, Slots::only(cell - line * self.cells_per_line))
+    }
+}
+
+impl Slots {
+    #[inline]
+    const fn new(hashes: u32, share: u32, word: u64) -> Slots {
+        let next_word_at = SLOTS_PER_WORD;
+        Slots { hashes, taken: 0, next_word_at, word, left: word, share, edge: 0 }
     }
 
+    /// Other slots of the same line.
     #[inline]
-    fn spread(&self, spots: &mut Spots) {
-        let Cut::Spread { cells_per_part: part, cells_per_line, lines_per_cell } = self.cut else {
-            return;
-        };
-        let at = |cell: u32| {
-            let (line, _) = digit(lines_per_cell, cell.into());
-            line << self.slot_bits | (cell - line * cells_per_line)
-        };
-        let (mut state, mut part_start) = (spots.digest, 0);
-        for pair in spots.cells.chunks_exact_mut(2).take(self.hashes.div_ceil(2) as usize) {
-            let word = mix(state);
-            state = state.wrapping_add(GOLDEN);
-            pair[0] = at(part_start + scale(word as u32, part));
-            // With odd k the last of these is nobody's.
-            let second = part_start.wrapping_add(part);
-            pair[1] = at(second.wrapping_add(scale((word >> 32) as u32, part)));
-            part_start = second.wrapping_add(part);
-        }
+    const fn salted(self, salt: u64) -> Slots {
+        Slots::new(self.hashes, self.share, mix(self.word ^ salt))
     }
 
-    /// `slots_from` makes of what the line left of its word what the slots are taken from.
+    /// One slot that is known: a part without width begins there.
     #[inline]
-    fn blocked(
-        &self,
-        parts: &[LinePart; BLOCKED_LINES_LIMIT],
-        spots: &mut Spots,
-        slots_from: impl Fn(u64) -> u64,
-    ) {
-        let mut cells = spots.cells.iter_mut();
-        let mut state = spots.digest;
-        for part in parts.iter().take_while(|part| part.hashes > 0) {
-            let (line, rest) = digit(mix(state), part.lines.into());
-            state = state.wrapping_add(GOLDEN);
-            let line_start = (part.first + line) << self.slot_bits;
-            let mut left = slots_from(rest);
-            let (mut edge, mut start) = (0, 0);
-            for (n, cell) in (0..part.hashes).zip(&mut cells) {
-                if n > 0 && n.is_multiple_of(SLOTS_PER_WORD) {
-                    left = mix(slots_from(rest).wrapping_add(u64::from(n).wrapping_mul(GOLDEN)));
-                }
-                edge += part.share;
-                let end = edge >> SHARE_BITS;
-                let slot;
-                (slot, left) = digit(left, (end - start).into());
-                *cell = line_start | (start + slot);
-                start = end;
-            }
+    const fn only(slot: u32) -> Slots {
+        Slots { edge: slot << SHARE_BITS, ..Slots::new(1, 0, 0) }
+    }
+}
+
+impl Iterator for Slots {
+    type Item = usize;
+
+    #[inline]
+    fn next(&mut self) -> Option<usize> {
+        if self.taken == self.hashes {
+            return None;
         }
+        if self.taken == self.next_word_at {
+            self.next_word_at += SLOTS_PER_WORD;
+            let jump = u64::from(self.taken).wrapping_mul(GOLDEN);
+            self.left = mix(self.word.wrapping_add(jump));
+        }
+        self.taken += 1;
+        let start = self.edge >> SHARE_BITS;
+        self.edge += self.share;
+        let end = self.edge >> SHARE_BITS;
+        let (slot, left) = digit(self.left, (end - start).into());
+        self.left = left;
+        Some((start + slot) as usize)
     }
 }
 
@@ -231,7 +232,6 @@ fn line_parts(
     hashes: u32,
     cells_per_line: u32,
 ) -> [LinePart; BLOCKED_LINES_LIMIT] {
-    let parts = parts.clamp(1, hashes.min(BLOCKED_LINES_LIMIT as u32));
     let mut cut = [LinePart::default(); BLOCKED_LINES_LIMIT];
     let (mut first, mut hashes_before) = (0, 0);
     for (n, part) in (0..parts).zip(&mut cut) {
@@ -302,6 +302,11 @@ mod tests {
         all.map(|spec| (spec.clone(), spec.sizing().expect("a store")))
     }
 
+    /// The line and the slot of each cell.
+    fn cells(lines: impl Iterator<Item = (usize, Slots)>) -> Vec<[usize; 2]> {
+        lines.flat_map(|(line, slots)| slots.map(move |slot| [line, slot])).collect()
+    }
+
     /// XOR needs distinct cells; `blocked:G` promises G lines, and even shares.
     #[test]
     fn cells_of_a_flow_are_distinct_and_in_few_lines() {
@@ -311,11 +316,11 @@ mod tests {
             let mut random = Random::new(5);
             for _ in 0..200 {
                 let digest = random.next_u64();
-                let of_flow = layout.spots(digest);
-                let elements = [1, 2].map(|element| layout.element_spots(digest, element));
+                let of_flow = cells(layout.lines(digest));
+                let [one, other] =
+                    [1, 2].map(|element| cells(layout.lines_of_element(digest, element)));
                 let mut lines_touched = HashSet::new();
-                for spots in [of_flow, elements[0], elements[1]] {
-                    let cells: Vec<u32> = spots.cells().map(|cell| cell.0).collect();
+                for cells in [of_flow, one, other] {
                     let distinct: HashSet<_> = cells.iter().collect();
                     assert_eq!(
                         (cells.len(), distinct.len()),
@@ -323,13 +328,8 @@ mod tests {
                         "{spec:?}"
                     );
                     let mut per_line = std::collections::HashMap::new();
-                    for cell in cells {
-                        let (line, slot) =
-                            (cell >> layout.slot_bits, cell & ((1 << layout.slot_bits) - 1));
-                        assert!(
-                            (slot as usize) < sizing.cells_per_line && (line as usize) < lines,
-                            "{spec:?}"
-                        );
+                    for [line, slot] in cells {
+                        assert!(slot < sizing.cells_per_line && line < lines, "{spec:?}");
                         *per_line.entry(line).or_insert(0) += 1;
                         lines_touched.insert(line);
                     }
@@ -363,10 +363,9 @@ mod tests {
             let mut random = Random::new(9);
             let flows = 100_000;
             for _ in 0..flows {
-                for cell in layout.spots(random.next_u64()).cells() {
-                    let (line, slot) =
-                        (cell.0 >> layout.slot_bits, cell.0 & ((1 << layout.slot_bits) - 1));
-                    counts[line as usize * sizing.cells_per_line + slot as usize] += 1.0;
+                let digest = random.next_u64();
+                for [line, slot] in cells(layout.lines(digest)) {
+                    counts[line * sizing.cells_per_line + slot] += 1.0;
                 }
             }
             let mean = f64::from(flows) * 7.0 / counts.len() as f64;

@@ -24,7 +24,7 @@
 //! | `filter` | the rest of a cell filter, the same for each rule |
 //! | `recycling` | stores that empty themselves when full, at once or by halves |
 //! | `static_set` | no store of flows: Bloom-α, for sets that never change |
-//! | `cells`, `lanes` | packed cells with stamps; several of them at once |
+//! | `cells`, `line`, `lanes` | packed cells with stamps, by line; several of them at once |
 //! | `layout`, `aging` | a flow's positions; epochs |
 //!
 //! # References
@@ -46,6 +46,7 @@ mod filter;
 mod kbf;
 mod lanes;
 mod layout;
+mod line;
 mod recycling;
 mod sbf;
 mod static_set;
@@ -60,7 +61,7 @@ pub use exact::{Exact, ExactPlace, FlowLookups, History};
 pub use fcf::{Fcf, FcfPlace};
 pub use filter::{CellFilter, CellRule};
 pub use kbf::{Encodings, Kbf, KbfRule};
-pub use layout::{CellPlace, Spots};
+pub use layout::CellPlace;
 pub use recycling::{Erase, Recycling};
 pub use sbf::{Sbf, SbfRule};
 pub use static_set::{Membership, StaticSet, StaticSetSpec};

@@ -86,7 +86,9 @@ fn watching_tells_what_is_true_where_the_store_is_wrong() {
         .map(|(left, dst)| (left.rsplit(' ').next().unwrap(), dst))
         .next()
         .expect("inspect shows the busiest pairs");
-    let line = format!("replay --backend dbf --expire none --memory 1KiB --watch {src},{dst}");
+    let line = format!(
+        "replay --backend dbf --layout spread --expire none --memory 1KiB --watch {src},{dst}"
+    );
     let page = stdout(&acsm(&line, &[&path]));
     assert!(page.contains("WRONG, it is "), "1 KiB for 500 flows is never wrong?");
 }

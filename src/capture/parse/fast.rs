@@ -14,9 +14,9 @@ use crate::flow::{Packet, TcpFlags};
 /// "More fragments" and the fragment offset.
 const IS_FRAGMENT: u16 = 0x3fff;
 
-/// The packet, if the frame has one of the common shapes.
-#[inline(always)] // into the reading loop, so that the packet is made where it is wanted
-pub(super) fn parse(frame: &Frame<'_>) -> Option<Packet> {
+/// Gives the packet to `take`, if the frame has one of the common shapes.
+#[inline(always)] // into the reading loop: each shape makes its packet where it is wanted
+pub(super) fn parse<T>(frame: &Frame<'_>, take: impl FnOnce(Packet) -> T) -> Option<T> {
     match frame.link_type {
         LinkType::ETHERNET => {
             let (header, rest) = frame.bytes.split_first_chunk::<14>()?;
@@ -28,15 +28,15 @@ pub(super) fn parse(frame: &Frame<'_>) -> Option<Packet> {
                 ethertype => (ethertype, rest, 0),
             };
             match ethertype {
-                number::IPV4 => ipv4(frame, rest, vlan_id),
-                number::IPV6 => ipv6(frame, rest, vlan_id),
+                number::IPV4 => ipv4(frame, rest, vlan_id).map(take),
+                number::IPV6 => ipv6(frame, rest, vlan_id).map(take),
                 _ => None,
             }
         }
         LinkType::RAW | LinkType::RAW_BSD | LinkType::RAW_OPENBSD => {
             match frame.bytes.first()? >> 4 {
-                4 => ipv4(frame, frame.bytes, 0),
-                6 => ipv6(frame, frame.bytes, 0),
+                4 => ipv4(frame, frame.bytes, 0).map(take),
+                6 => ipv6(frame, frame.bytes, 0).map(take),
                 _ => None,
             }
         }

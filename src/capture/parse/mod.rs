@@ -107,9 +107,20 @@ impl Parser {
     /// The TCP packet in `frame`, or why there is none to count.
     #[inline(always)]
     pub fn parse(&self, frame: &Frame<'_>) -> Result<Packet, Skip> {
-        match fast::parse(frame) {
-            Some(packet) => Ok(packet),
-            None => self.walk(frame),
+        self.parse_with(frame, |packet| packet)
+    }
+
+    /// The same, for `take` to have: inlined for each of the common shapes, so that a packet is
+    /// made where it is kept.
+    #[inline(always)]
+    pub fn parse_with<T>(
+        &self,
+        frame: &Frame<'_>,
+        mut take: impl FnMut(Packet) -> T,
+    ) -> Result<T, Skip> {
+        match fast::parse(frame, &mut take) {
+            Some(taken) => Ok(taken),
+            None => self.walk(frame).map(take),
         }
     }
 

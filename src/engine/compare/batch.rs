@@ -6,6 +6,10 @@ use crate::flow::{FlowId, Packet};
 use crate::machine::{Next, RuleSet};
 use crate::state::Lookup;
 
+/// So many packets are located before the first of them is looked up: what they need comes from
+/// memory meanwhile.
+pub const GROUP: usize = 16;
+
 /// Packets in a batch at the most: fewer if its step of the timeline ends before.
 pub const BATCH_PACKETS: usize = 2048;
 

@@ -1,6 +1,6 @@
 //! The reading end: each packet is parsed once, and the truth about it found once, for all runs.
 
-use super::batch::{Batch, Event};
+use super::batch::{Batch, Event, GROUP};
 use super::plan::ComparePlan;
 use super::runner::admitted;
 use super::timeline::Steps;
@@ -9,7 +9,7 @@ use crate::capture::{CaptureError, FrameTally, Source};
 use crate::engine::clock::Clock;
 use crate::engine::hygiene::AlertFilter;
 use crate::engine::learning::Learning;
-use crate::engine::worker::{GROUP, is_half_open, write};
+use crate::engine::worker::{is_half_open, write};
 use crate::flow::{Direction, FlowId, FlowKey, FlowKeyKind, Keyer, Packet};
 use crate::machine::RuleSet;
 use crate::state::{Lookup, State};
@@ -104,7 +104,7 @@ impl<'a> Front<'a> {
             let packet = loop {
                 let Some(frame) = source.next_frame()? else { return Ok(false) };
                 let parsed = parser.parse(&frame);
-                frames.add(frame.time, &parsed);
+                frames.add(frame.time, parsed.map(|packet| packet.wire_bytes));
                 if let Ok(packet) = parsed {
                     break packet;
                 }

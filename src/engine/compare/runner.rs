@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::batch::{Batch, Event};
+use super::batch::{Batch, Event, GROUP};
 use super::erring::ErringFlows;
 use super::plan::{ComparePlan, Feedback, RunPlan};
 use super::timeline::Timeline;
@@ -11,7 +11,7 @@ use crate::engine::alert::Alert;
 use crate::engine::gather::AlertDifference;
 use crate::engine::hygiene::AlertFilter;
 use crate::engine::verify::ErrorKind;
-use crate::engine::worker::{GROUP, SWEEP_CELLS, SWEEP_EVERY, is_half_open, write};
+use crate::engine::worker::{SWEEP_CELLS, SWEEP_EVERY, is_half_open, write};
 use crate::flow::{FlowId, Keyer, Packet};
 use crate::machine::{RuleId, RuleSet};
 use crate::state::{Lookup, State};

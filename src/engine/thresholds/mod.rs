@@ -53,8 +53,13 @@ pub struct Thresholds {
 }
 
 /// A packet's 5-tuple, hashed ahead of its turn.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Prepared(Tuple);
+#[derive(Debug, Clone, Copy)]
+pub struct PreparedTuple(Tuple);
+
+impl PreparedTuple {
+    /// That of no packet.
+    pub const NOTHING: PreparedTuple = PreparedTuple(Tuple { hash: 0, forward: false });
+}
 
 /// How waiting ended when it ended badly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,10 +98,18 @@ impl Thresholds {
     /// Begins to load what [`observe_prepared`](Self::observe_prepared) will need for a packet
     /// that comes soon.
     #[inline]
-    pub fn prepare(&self, packet: &Packet) -> Prepared {
+    pub fn prepare(&self, packet: &Packet) -> PreparedTuple {
         let tuple = self.hasher.tuple(packet);
         self.recent.prefetch(tuple.hash);
-        Prepared(tuple)
+        if packet.flags.0 & NOT_ORDINARY != TcpFlags::ACK.0 || self.pending.may_hold(tuple.hash) {
+            self.pending.prefetch(tuple.hash);
+            for flag in
+                ENDINGS.map(|(flag, _)| flag).into_iter().filter(|&flag| packet.flags.has(flag))
+            {
+                self.recent.prefetch(self.hasher.number(nth_ending(tuple, flag, 1)));
+            }
+        }
+        PreparedTuple(tuple)
     }
 
     /// Counts a packet that was prepared before.
@@ -104,7 +117,7 @@ impl Thresholds {
     pub fn observe_prepared(
         &mut self,
         packet: &Packet,
-        Prepared(tuple): Prepared,
+        PreparedTuple(tuple): PreparedTuple,
         fired: &mut impl FnMut(Firing),
     ) {
         self.advance(packet.time, fired);
@@ -241,12 +254,10 @@ impl Thresholds {
     /// three of a kind in each direction of a known 5-tuple, which leaves room for
     /// retransmissions, for captures that see packets twice and for ports used again.
     fn storm(&mut self, packet: &Packet, tuple: Tuple, seen: bool, fired: &mut impl FnMut(Firing)) {
-        for (flag, counted) in [(TcpFlags::RST, Counted::Resets), (TcpFlags::FIN, Counted::Fins)] {
+        for (flag, counted) in ENDINGS {
             if packet.flags.has(flag) {
-                let which = u64::from(flag.0) << 1 | u64::from(tuple.forward);
-                let mut nth =
-                    |n: u64| self.recent.touch(self.hasher.number(tuple.hash ^ which ^ n << 8));
-                let repeated = (1..=3).all(&mut nth);
+                let hash = |n| self.hasher.number(nth_ending(tuple, flag, n));
+                let repeated = (1..=3).all(|n| self.recent.touch(hash(n)));
                 if !seen || repeated {
                     self.count(counted, packet, self.now_nanos, fired);
                 }
@@ -288,6 +299,15 @@ impl Thresholds {
         }
     }
 }
+
+/// Stands for the n-th packet with this flag from one end of a 5-tuple.
+fn nth_ending(tuple: Tuple, flag: TcpFlags, n: u64) -> u64 {
+    tuple.hash ^ (u64::from(flag.0) << 1 | u64::from(tuple.forward)) ^ n << 8
+}
+
+/// What ends a connection, and what it is counted as where it ends none.
+const ENDINGS: [(TcpFlags, Counted); 2] =
+    [(TcpFlags::RST, Counted::Resets), (TcpFlags::FIN, Counted::Fins)];
 
 const SYN_ACK: TcpFlags = TcpFlags::SYN.with(TcpFlags::ACK);
 

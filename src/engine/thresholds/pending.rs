@@ -7,6 +7,7 @@
 //! what goes on beside it. What is not watched is counted.
 
 use crate::flow::Packet;
+use crate::prefetch::prefetch;
 
 const NONE: u32 = u32::MAX;
 const EMPTY: u64 = u64::MAX;
@@ -84,6 +85,12 @@ impl Pending {
     #[inline]
     pub fn may_hold(&self, hash: u64) -> bool {
         self.filter.get(filter_at(hash)).is_some_and(|&waiting| waiting != 0)
+    }
+
+    /// Begins to load what finding this 5-tuple will need.
+    #[inline]
+    pub fn prefetch(&self, hash: u64) {
+        prefetch(self.index.get(home(hash) & (self.index.len() - 1)));
     }
 
     /// When the longest waiting one is due; `u64::MAX` if none waits.
@@ -237,6 +244,7 @@ fn filter_at(hash: u64) -> usize {
 }
 
 /// Where a hash begins to probe: by bits of its upper half, which an entry keeps.
+#[inline]
 fn home(hash: u64) -> usize {
     (hash >> 39) as usize
 }

@@ -61,9 +61,12 @@ pub struct FlowFacts {
 impl Facts {
     /// Counts one frame and what the parser made of it.
     pub fn add(&mut self, time: Timestamp, parsed: &Result<Packet, Skip>) {
-        self.frames.add(time, parsed);
-        if let Ok(packet) = parsed {
-            self.add_tcp(packet);
+        match parsed {
+            Ok(packet) => {
+                self.frames.add(time, Ok(packet.wire_bytes));
+                self.add_tcp(packet);
+            }
+            Err(skip) => self.frames.add(time, Err(*skip)),
         }
     }
 

@@ -16,7 +16,7 @@ type Mask = u16;
 pub(super) struct Decoder {
     decode: KbfDecode,
     /// Which state a code is.
-    alone: Vec<Mask>,
+    alone: Vec<Lookup>,
     /// Which states can be in a sum of two.
     of_two: Vec<Mask>,
     /// Which states can be in a sum of three.
@@ -29,7 +29,7 @@ impl Decoder {
         let size = 1 << encodings.bits();
         let mut tables = Decoder {
             decode,
-            alone: vec![0; size],
+            alone: vec![Lookup::DontKnow; size],
             of_two: vec![0; size],
             of_three: vec![0; size],
         };
@@ -39,7 +39,11 @@ impl Decoder {
             }
         };
         for (a, code_a) in codes.iter().enumerate() {
-            mark(&mut tables.alone, *code_a, 1 << a);
+            if let (Some(alone), Some(state)) =
+                (tables.alone.get_mut(*code_a as usize), State::new(a))
+            {
+                *alone = Lookup::Known(state);
+            }
             for (b, code_b) in codes.iter().enumerate() {
                 mark(&mut tables.of_two, code_a ^ code_b, 1 << a | 1 << b);
                 for (c, code_c) in codes.iter().enumerate() {
@@ -58,7 +62,7 @@ impl Decoder {
     #[inline]
     pub(super) fn state(&self, cells: &[u32]) -> Lookup {
         match cells.iter().map(|&cell| parts(cell)).find(|&(count, _)| count == 1) {
-            Some((_, code)) => only(get(&self.alone, code)),
+            Some((_, code)) => self.alone.get(code as usize).copied().unwrap_or(Lookup::DontKnow),
             None => self.of_shared(cells),
         }
     }
