@@ -106,14 +106,8 @@ fn replay_prints_the_keys_that_are_documented() {
 #[test]
 fn plan_prints_the_keys_that_are_documented() {
     let json = document("json.md");
-    let told = first_column(section(&json, "`plan --json`"));
-    let plan = acsm(&["plan", "--json", "--flows", "1k"]);
-    let mut real = paths_of_document(&plan);
-    let plan: Value = serde_json::from_slice(&plan).unwrap();
-    for option in plan["options"].as_array().unwrap() {
-        paths(option, "", &mut real);
-    }
-    assert_same(told, &real);
+    let real = paths_of_document(&acsm(&["plan", "--json", "--flows", "1k"]));
+    assert_same(first_column(section(&json, "`plan --json`")), &real);
 }
 
 #[test]

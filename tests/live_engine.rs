@@ -180,7 +180,7 @@ impl<'a> Observer<'a> for Curious<'_> {
 
 #[test]
 fn snapshots_lead_up_to_the_outcome_and_change_nothing() {
-    let link = Link::of("attacks.pcap.gz").as_file();
+    let link = Link::of("attacks.pcap.gz");
     let mut reports = vec![];
     for workers in [1, 2] {
         let mut plan = plan(Backend::Kbf, workers);
@@ -297,7 +297,7 @@ fn the_same_rules_again_change_nothing() {
 
 #[test]
 fn rules_that_are_gone_raise_no_more_alerts_and_flows_live_on() {
-    let link = Link::of("attacks.pcap.gz").as_file();
+    let link = Link::of("attacks.pcap.gz");
     let plan = plan(Backend::Exact, 2);
     let silent = NewRules {
         rules: plan.rules.clone(),

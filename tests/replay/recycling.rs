@@ -45,7 +45,8 @@ fn stores_recycle_with_as_many_flows_as_they_are_made_for() {
         let summary = replay(&format!("--flows 2k --expire {expire}"), &[&trace]);
         let at = summary["store"]["recycle_at"].as_str().expect("a threshold");
         let fill: f64 = at.strip_prefix("fill:").expect("a fill").parse().expect("a number");
-        assert!((fill - 0.5).abs() < 0.03, "{fill}");
+        // ρ = 6/9.6 flows a cell: the default layout has k = 6.
+        assert!((0.44..0.53).contains(&fill), "{fill}");
         let admitted = count(&summary, "/flows/inserted") + count(&summary, "/flows/moved");
         let cycles = count(&summary, "/flows/recycles") as f64 / 16.0;
         let per_cycle = admitted as f64 / cycles;

@@ -101,10 +101,16 @@ impl PcapReader {
         })
     }
 
-    /// Whether the next record may be long in coming.
+    /// Whether the next record, or the rest of it, may be long in coming.
     #[inline]
     pub fn may_wait(&self) -> bool {
-        self.buffer.may_wait_for(self.layout.record_header_bytes)
+        let length_at = |offset| self.layout.order.u32_at(self.buffer.unread(), offset);
+        let captured = match self.lengths_may_be_turned {
+            true => length_at(8).min(length_at(12)),
+            false => length_at(8),
+        };
+        let captured = captured.filter(|&bytes| bytes <= MAX_CAPTURED_BYTES).unwrap_or(0) as usize;
+        self.buffer.may_wait_for(self.layout.record_header_bytes + captured)
     }
 
     /// The bytes of the record that [`advance`](Self::advance) gave last.

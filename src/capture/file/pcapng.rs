@@ -102,10 +102,12 @@ impl PcapngReader {
         None
     }
 
-    /// Whether the next block may be long in coming.
+    /// Whether the next block, or the rest of it, may be long in coming.
     #[inline]
     pub fn may_wait(&self) -> bool {
-        self.buffer.may_wait_for(MIN_BLOCK_BYTES as usize)
+        let told = self.order.u32_at(self.buffer.unread(), 4).unwrap_or(0);
+        let whole = told.clamp(MIN_BLOCK_BYTES, MAX_BUFFERED_BLOCK_BYTES);
+        self.buffer.may_wait_for(whole as usize)
     }
 
     /// The bytes of the record that [`advance`](Self::advance) gave last.
