@@ -29,6 +29,7 @@ Examples:
   acsm replay --verify --backend sbf x.pcap     and how often the filter was wrong
   acsm replay --alerts - x.pcap | jq -r .alert.signature
   acsm replay --watch 192.0.2.1,192.0.2.2 x.pcap
+  acsm replay --preset operator --gate bloom-1 flood.pcap    a SYN flood takes no room in the store
   acsm replay --memory 16MiB --flows 2M --verify --json x.pcap | jq .errors
 
 State carries over from file to file. Same input, same options, same --seed: same output,
@@ -176,7 +177,14 @@ fn describe(plan: &RunPlan, sizing: &Sizing) -> String {
         (Backend::Fcf, _) => format!(": {cells} slots of {bits} bits, one a flow"),
         (_, k) => format!(": {cells} cells of {bits} bits, {k} a flow"),
     };
-    format!("{backend}, {memory} for {flows} flows{cells}; {} workers", plan.workers)
+    let gate = match &plan.store.gate {
+        Some(gate) => {
+            let (name, memory) = (gate.name(), bytes(sizing.gate_bits / 8));
+            format!(", {memory} of it a gate ({name}, {})", gate.expire.name())
+        }
+        None => String::new(),
+    };
+    format!("{backend}, {memory} for {flows} flows{cells}{gate}; {} workers", plan.workers)
 }
 
 fn alert_target(args: &ReplayArgs) -> anyhow::Result<AlertTarget> {
