@@ -106,14 +106,18 @@ impl FromStr for GateSpec {
 mod tests {
     use super::*;
 
+    fn named(name: &str) -> GateSpec {
+        name.parse().unwrap()
+    }
+
     fn gated(gate: &str, store: StoreSpec) -> StoreSpec {
-        StoreSpec { gate: Some(gate.parse().unwrap()), ..store }
+        StoreSpec { gate: Some(named(gate)), ..store }
     }
 
     #[test]
     fn names_are_read_back_and_nothing_else_is() {
         for name in ["bloom", "bloom-1", "bloom-2", "bloom-3"] {
-            let gate: GateSpec = name.parse().unwrap();
+            let gate = named(name);
             assert_eq!((gate.name(), gate.expire), (name, Expire::TwoPhase));
             assert_eq!(format!("{name},two-phase").parse(), Ok(gate));
             let at_once = GateSpec { expire: Expire::Recycle, ..gate };
@@ -157,16 +161,12 @@ mod tests {
 
     #[test]
     fn gates_that_cannot_be_are_refused_with_a_reason() {
-        for flows in [0, 10_000_000_000, u64::MAX] {
-            let gate = GateSpec { flows: Some(flows), ..gated_by("bloom") };
+        for flows in [0, 100_000_000_000, u64::MAX] {
+            let gate = GateSpec { flows: Some(flows), ..named("bloom") };
             let spec = StoreSpec { gate: Some(gate), ..StoreSpec::new(Backend::Kbf, 6) };
             assert_eq!(spec.sizing(), Err(SpecError::GateFlows(flows)));
         }
-        let gate = GateSpec { flows: Some(4_000_000_000), ..gated_by("bloom-1") };
+        let gate = GateSpec { flows: Some(4_000_000_000), ..named("bloom-1,recycle") };
         assert!(gate.sizing(&StoreSpec::new(Backend::Kbf, 16)).is_ok());
-    }
-
-    fn gated_by(name: &str) -> GateSpec {
-        name.parse().unwrap()
     }
 }
