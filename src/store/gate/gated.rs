@@ -25,17 +25,19 @@ use crate::store::{Flow, Store};
 /// let mut shard = Gated::new(fcf, Some(&gate.sizing(&spec)?))?;
 /// let mut random = Random::new(1);
 /// # let key = FlowKey { src: [0; 4].into(), dst: [0; 4].into(), src_port: 0, dst_port: 0, vlan: [0; 2] };
-/// let mut flow = || Flow { key, id: FlowId(random.next_u64().into()) };
+/// let mut word = || u128::from(random.next_u64());
+/// let mut flow = || Flow { key, id: FlowId(word() << 64 | word()) };
 /// let (now, syn, open) = (Epoch(0), State::new(0).unwrap(), State::new(2).unwrap());
 ///
-/// // A flood a hundred times as large as the store.
+/// // A flood a hundred times as large as the store. One in a thousand finds the marks of flows
+/// // that were let in, made up of others' bits.
 /// for _ in 0..100_000 {
 ///     let place = shard.locate(&flow());
 ///     if shard.lookup(&place, now) == Lookup::Absent {
 ///         shard.insert(&place, syn, now.stamp());
 ///     }
 /// }
-/// assert_eq!(shard.stats().occupied, 0);
+/// assert!(shard.stats().inserted < 200);
 ///
 /// // A flow that is answered.
 /// let place = shard.locate(&flow());
@@ -43,7 +45,7 @@ use crate::store::{Flow, Store};
 /// assert_eq!(shard.lookup(&place, now), Lookup::Known(syn));
 /// shard.modify(&place, Lookup::Known(syn), open, now.stamp());
 /// assert_eq!(shard.lookup(&place, now), Lookup::Known(open));
-/// assert_eq!(shard.stats().inserted, 1);
+/// assert_eq!(shard.stats().gate.passed, 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Gated<S: Store> {
