@@ -417,7 +417,8 @@ fn gates_follow_their_rules() {
     for (n, (name, flows)) in gates.into_iter().enumerate() {
         for (backend, expire) in [stores[n], stores[(n + 1) % stores.len()]] {
             let gate = GateSpec { flows: Some(flows), ..name.parse().unwrap() };
-            let spec = StoreSpec { gate: Some(gate), expire, ..StoreSpec::new(backend, 6) };
+            let states = if flows == 300 { 16 } else { 6 };
+            let spec = StoreSpec { gate: Some(gate), expire, ..StoreSpec::new(backend, states) };
             conforms(&StoreSpec { flows: 300, budget: Budget::FpRate(0.3), ..spec });
         }
     }

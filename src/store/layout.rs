@@ -123,10 +123,6 @@ impl Layout {
         self.hashes as usize
     }
 
-    pub(super) const fn is_blocked(self) -> bool {
-        matches!(self.cut, Cut::Blocked { .. })
-    }
-
     pub(super) const fn cells(self) -> usize {
         self.cells
     }

@@ -22,7 +22,7 @@ pub struct SlowGate {
     tally: Tally,
 }
 
-const LET_IN: usize = 16;
+const LET_IN: usize = 15;
 
 impl SlowGate {
     pub fn new(
@@ -117,7 +117,7 @@ impl Slow for SlowGate {
     }
 
     fn insert(&mut self, flow: &Flow, state: State, at: i64) {
-        if self.is_in_store(flow) || self.has(flow, LET_IN) {
+        if self.is_in_store(flow) || self.has(flow, LET_IN) || state.index() == LET_IN {
             return self.store.insert(flow, state, at);
         }
         self.tally.gate_held += 1;

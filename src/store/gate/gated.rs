@@ -133,9 +133,8 @@ impl<S: Store> Store for Gated<S> {
     fn insert(&mut self, place: &Self::Place, state: State, stamp: Stamp) -> Insertion {
         let now = stamp.now();
         if let Some(gate) = self.gate_of(place, now)
-            && !gate.has_let_in(place.digest, now)
+            && gate.holds(place.digest, state, now)
         {
-            gate.hold(place.digest, state, now);
             return Insertion::Held;
         }
         self.store.insert(&place.store, state, stamp)

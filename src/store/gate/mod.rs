@@ -13,7 +13,7 @@
 //! | `Known` | the flow goes on from there and enters the store with the state that follows |
 //! | `DontKnow` | two states seem to be the flow's: it is held until the gate forgets one. A store that writes without the old state lets it in |
 //!
-//! Flows that went in are marked, by one element more. So a flow that has left the store again
+//! Flows that went in are marked. So a flow that has left the store again
 //! (deleted, aged) is not taken for one that still waits: it is absent, and may enter at once.
 //!
 //! A gate may be mistaken, as any filter: a stranger seems to wait (a false positive), or a mark
@@ -22,7 +22,7 @@
 //!
 //! # Implementation
 //!
-//! [`Gate`] is a Bloom filter of (flow, state), in any layout, emptied as the recycling paper has
+//! [`Gate`] is a [`Dbf`](super::Dbf) of single bits, in any layout, emptied as the recycling paper has
 //! it: at once, or by halves. Halves also change with the epoch, so that nothing waits longer than
 //! flows of a timed store live. [`Gated`] puts it before a store.
 

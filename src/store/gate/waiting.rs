@@ -4,19 +4,17 @@ use std::ops::AddAssign;
 
 use crate::flow::FlowId;
 use crate::random::mix;
-use crate::spec::{RecycleAt, Sizing};
+use crate::spec::{LayoutKind, RecycleAt, Sizing};
 use crate::state::{Lookup, State};
-use crate::store::StoreError;
 use crate::store::aging::Epoch;
-use crate::store::cells::Cells;
-use crate::store::layout::{CellAt, Layout};
+use crate::store::{CellPlace, Dbf, Erase, Store, StoreError};
 
-/// The element that marks a flow as let in: none that is a state.
-const LET_IN: u64 = State::LIMIT as u64;
+/// The last state that a machine can have marks a flow as let in. Who is in it is not held.
+const LET_IN: State = State::LAST;
 /// Makes the gate's positions a flow's own, independent of those in the store.
 const SALT: u64 = 0x6761_7465_6b65_6570;
 
-type Bits = Cells<1, false>;
+type Bits = Dbf<1, false>;
 
 /// Counts of one gate; shards add up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -42,11 +40,11 @@ impl AddAssign for GateStats {
 
 /// One shard of a gate.
 pub struct Gate {
-    layout: Layout,
     active: Bits,
     frozen: Option<Bits>,
     /// Full with more bits than this: σ.
     sigma: u64,
+    is_blocked: bool,
     /// The states that flows were ever held in, a bit each: hardly all of a machine's are where a
     /// first packet leads, and the others need no test.
     states: u32,
@@ -58,18 +56,18 @@ pub struct Gate {
 impl Gate {
     /// An empty shard: one of equal parts of what `sizing` allows.
     pub fn new(sizing: &Sizing) -> Result<Gate, StoreError> {
-        let layout = Layout::new(sizing);
-        let make = || Bits::new(layout.cells());
+        // Bits of which only the first state's are prefetched.
+        let make = || Bits::new(1, sizing);
         let fill = match sizing.recycle_at {
             Some(RecycleAt::Fill(fill)) => fill,
             _ => 0.5,
         };
         let cells = sizing.cells / (FlowId::SHARDS as u64 * sizing.phases.max(1));
         Ok(Gate {
-            layout,
             active: make()?,
             frozen: (sizing.phases == 2).then(make).transpose()?,
             sigma: ((cells as f64 * fill) as u64).min(cells.saturating_sub(1)),
+            is_blocked: sizing.layout != LayoutKind::Spread,
             states: 0,
             epoch: None,
             counts: GateStats::default(),
@@ -79,13 +77,13 @@ impl Gate {
     /// Begins to load what the flow needs, where that is few lines.
     #[inline]
     pub(super) fn prefetch(&self, digest: u64) {
-        // Blocked, any element is in the lines of all the flow's elements. Spread, it would be k
-        // lines a state, and most packets are of flows that never come to the gate again.
-        if self.layout.is_blocked() {
-            let spots = self.layout.element_spots(own(digest), LET_IN);
-            self.active.prefetch(spots.cells());
+        // Blocked, a flow has the same lines in all states. Spread, it would be k lines a state, and
+        // most packets are of flows that never come to the gate again.
+        if self.is_blocked {
+            let place = place(digest);
+            self.active.prefetch(&place);
             if let Some(frozen) = &self.frozen {
-                frozen.prefetch(spots.cells());
+                frozen.prefetch(&place);
             }
         }
     }
@@ -93,9 +91,9 @@ impl Gate {
     /// What is known of a flow that waits. A flow that was let in does not.
     pub(super) fn ask(&mut self, digest: u64, now: Epoch) -> Lookup {
         self.turn_to(now);
-        let states = (0..State::LIMIT).filter(|&state| self.states >> state & 1 == 1);
-        let mut hits = states.filter(|&state| self.has(digest, state as u64));
-        let answer = match (hits.next().and_then(State::new), hits.next()) {
+        let states = (0..State::LIMIT).filter(|index| self.states >> index & 1 == 1);
+        let mut hits = states.map_while(State::new).filter(|&state| self.has(digest, state));
+        let answer = match (hits.next(), hits.next()) {
             (None, _) => return Lookup::Absent,
             (Some(state), None) => Lookup::Known(state),
             _ => Lookup::DontKnow,
@@ -103,18 +101,17 @@ impl Gate {
         if self.has(digest, LET_IN) { Lookup::Absent } else { answer }
     }
 
-    /// Whether the flow was let in before, as far as the gate remembers.
-    pub(super) fn has_let_in(&mut self, digest: u64, now: Epoch) -> bool {
+    /// Takes a flow that is absent, unless it was let in before, as far as the gate remembers.
+    /// Says whether it did.
+    pub(super) fn holds(&mut self, digest: u64, state: State, now: Epoch) -> bool {
         self.turn_to(now);
-        self.has(digest, LET_IN)
-    }
-
-    /// Takes a flow that is absent.
-    pub(super) fn hold(&mut self, digest: u64, state: State, now: Epoch) {
-        self.turn_to(now);
+        if state == LET_IN || self.has(digest, LET_IN) {
+            return false;
+        }
         self.counts.held += 1;
         self.states |= 1 << state.index();
-        self.add(digest, state.index() as u64);
+        self.add(digest, state);
+        true
     }
 
     /// Marks a flow as let in.
@@ -138,35 +135,27 @@ impl Gate {
     /// The chance that a stranger seems to wait, at this fill.
     pub(super) fn false_positive_chance(&self) -> f64 {
         let halves = [Some(&self.active), self.frozen.as_ref()];
-        let misses = halves.into_iter().flatten().map(|half| {
-            let fill = half.occupied() as f64 / self.layout.cells() as f64;
-            1.0 - fill.powi(self.layout.hashes() as i32)
-        });
+        let misses =
+            halves.into_iter().flatten().map(|half| 1.0 - half.stats().false_positive_chance);
         1.0 - misses.product::<f64>().powi(self.states.count_ones() as i32)
     }
 
-    fn has(&self, digest: u64, element: u64) -> bool {
-        let spots = self.layout.element_spots(own(digest), element);
-        let in_half = |half: &Bits| spots.cells().all(|cell| half.read(cell, UNTIMED) != 0);
+    fn has(&self, digest: u64, state: State) -> bool {
+        let place = place(digest);
+        let in_half = |half: &Bits| half.contains(&place, state, UNTIMED);
         in_half(&self.active) || self.frozen.as_ref().is_some_and(in_half)
     }
 
-    fn add(&mut self, digest: u64, element: u64) {
-        let spots = self.layout.element_spots(own(digest), element);
-        self.set(spots.cells());
+    fn add(&mut self, digest: u64, state: State) {
+        let place = place(digest);
+        self.active.insert(&place, state, UNTIMED.stamp());
         if self.active.occupied() > self.sigma {
             self.counts.recycles += 1;
             self.change_halves();
             if self.frozen.is_none() {
                 // The first of the next cycle.
-                self.set(spots.cells());
+                self.active.insert(&place, state, UNTIMED.stamp());
             }
-        }
-    }
-
-    fn set(&mut self, cells: impl Iterator<Item = CellAt>) {
-        for cell in cells {
-            self.active.update(cell, UNTIMED.stamp(), |_| 1);
         }
     }
 
@@ -198,8 +187,8 @@ impl Gate {
 /// Bits carry no stamps: halves are what ages.
 const UNTIMED: Epoch = Epoch(0);
 
-/// The digest that the flow's positions at the gate are computed from.
+/// Where a flow's bits are.
 #[inline]
-fn own(digest: u64) -> u64 {
-    mix(digest ^ SALT)
+fn place(digest: u64) -> CellPlace {
+    CellPlace(mix(digest ^ SALT))
 }
