@@ -177,14 +177,7 @@ fn describe(plan: &RunPlan, sizing: &Sizing) -> String {
         (Backend::Fcf, _) => format!(": {cells} slots of {bits} bits, one a flow"),
         (_, k) => format!(": {cells} cells of {bits} bits, {k} a flow"),
     };
-    let gate = match &plan.store.gate {
-        Some(gate) => {
-            let (name, memory) = (gate.name(), bytes(sizing.gate_bits / 8));
-            format!(", {memory} of it a gate ({name}, {})", gate.expire.name())
-        }
-        None => String::new(),
-    };
-    format!("{backend}, {memory} for {flows} flows{cells}{gate}; {} workers", plan.workers)
+    format!("{backend}, {memory} for {flows} flows{cells}; {} workers", plan.workers)
 }
 
 fn alert_target(args: &ReplayArgs) -> anyhow::Result<AlertTarget> {

@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 use std::path::PathBuf;
 
 use crate::attacks::all_found_and_none_on_clean_flows;
-use crate::program::{Folder, acsm, count, replay, replay_with_alerts, stderr};
+use crate::program::{Folder, acsm, count, replay, replay_with_alerts, stderr, without_speed};
 use crate::wire::{ACK, FIN, SYN, Wire};
 
 const VICTIM: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 10);
@@ -149,6 +149,27 @@ fn what_waits_ages() {
         assert_eq!(count(&summary, "/lookups/absent"), absent, "{millis} ms");
         assert_eq!(count(&summary, "/errors/false_positive"), 0, "{millis} ms");
         assert_eq!(count(&summary, "/errors/false_negative"), 0, "{millis} ms");
+    }
+}
+
+/// Stores and gates so small that they err, and an idle timeout so short that flows age.
+#[test]
+fn the_number_of_workers_changes_nothing_behind_a_gate() {
+    let folder = Folder::new();
+    let (trace, _) = folder.generate("x.pcap", "--packets 9k --attacks all --duration 3m");
+    for options in [
+        "--backend kbf --gate bloom --gate-flows 100 --idle-timeout 10s",
+        "--preset operator --gate bloom-1 --idle-timeout 10s",
+        "--backend exact --gate bloom-2,recycle --gate-flows 100",
+    ] {
+        let [alone, divided] = [1, 5].map(|workers| {
+            let options = format!("--verify --flows 300 {options} --workers {workers}");
+            let run = replay_with_alerts(&options, &[&trace]);
+            assert!(count(&run.summary, "/store/gate/recycles") > 0, "{options}");
+            assert!(run.alerts.len() > 10, "{options}: there is something to compare");
+            (without_speed(run.summary), run.eve)
+        });
+        assert!(alone == divided, "{options}");
     }
 }
 

@@ -19,14 +19,8 @@ fn workers_change_nothing(preset: &str, backends: &[&str]) {
     let (trace, _) = folder.generate("x.pcap", "--packets 9k --attacks all --duration 3m");
     for backend in backends {
         let ways: &[&str] = match *backend {
-            "exact" | "fcf" => &["timer --idle-timeout 10s", "none --gate bloom-2,recycle"],
-            "kbf" => &[
-                "timer --idle-timeout 10s",
-                "timer --idle-timeout 10s --gate bloom-1",
-                "none",
-                "recycle",
-                "two-phase",
-            ],
+            "exact" => &["timer --idle-timeout 10s", "none"],
+            "kbf" => &["timer --idle-timeout 10s", "none", "recycle", "two-phase"],
             _ => &["timer --idle-timeout 10s", "two-phase --layout blocked:2"],
         };
         for expire in ways {
