@@ -11,6 +11,9 @@ impl State {
     /// How many states a machine can have at the most: what the narrow cells can encode.
     pub const LIMIT: usize = 16;
 
+    /// The last of so many: few machines have it.
+    pub const LAST: State = State(Self::LIMIT as u8 - 1);
+
     /// The first state.
     pub const FIRST: State = State(0);
 

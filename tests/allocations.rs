@@ -23,7 +23,7 @@ use acsm::engine::run;
 use acsm::engine::thresholds::{SketchLimits, Thresholds};
 use acsm::flow::Packet;
 use acsm::machine::Rules;
-use acsm::spec::Backend;
+use acsm::spec::{Backend, GateSpec};
 use acsm::trace::{Format, Link, Precision, Profile, Trace, TraceSpec};
 use tempfile::TempDir;
 
@@ -208,6 +208,24 @@ fn the_engine_allocates_nothing_per_packet() {
             assert!(growth <= GROWTH_MAX, "{name}, {workers} workers: {growth} more allocations");
         }
     }
+}
+
+#[test]
+fn gates_allocate_nothing_per_packet() {
+    let _alone = alone();
+    let files = Files::pcap(Link::Raw);
+    let mut plan = replay_plan(Backend::Kbf, 1);
+    // Few enough that it recycles all the time.
+    let gate: GateSpec = "bloom-2".parse().unwrap();
+    plan.store.gate = Some(GateSpec { flows: Some(100), ..gate });
+    let never = AtomicBool::new(false);
+    let growth = growth(&files, |path| {
+        let (mut source, parser) = (open(path), Parser::default());
+        let outcome = run(&plan, &mut source, &parser, &mut NullSink, &never, |_| {}).unwrap();
+        assert!(outcome.stats.gate.passed > 100 && outcome.stats.gate.recycles > 10);
+        outcome.frames.tcp_packets
+    });
+    assert!(growth <= GROWTH_MAX, "{growth} more allocations");
 }
 
 #[test]

@@ -25,6 +25,7 @@ Examples:
   acsm replay --verify --backend sbf x.pcap     and how often the filter was wrong
   acsm replay --alerts - x.pcap | jq -r .alert.signature
   acsm replay --watch 192.0.2.1,192.0.2.2 x.pcap
+  acsm replay --preset operator --gate bloom-1 flood.pcap    a SYN flood takes no room in the store
   acsm replay --memory 16MiB --flows 2M --verify --json x.pcap | jq .errors
 
 State carries over from file to file. Same input, same options, same --seed: same output,

@@ -4,7 +4,8 @@ use clap::{Args, ValueEnum};
 
 use crate::engine::Phase;
 use crate::spec::{
-    Backend, Budget, Expire, KbfDecode, LayoutKind, RecycleAt, SbfRules, SpecError, StoreSpec,
+    Backend, Budget, Expire, GateSpec, KbfDecode, LayoutKind, RecycleAt, SbfRules, SpecError,
+    StoreSpec,
 };
 use crate::units::{parse_bytes, parse_count, parse_duration_nanos, parse_share};
 
@@ -78,6 +79,16 @@ pub struct ShapeArgs {
     #[arg(long, value_name = "fill:S|flows:N")]
     pub recycle_at: Option<RecycleAt>,
 
+    /// Let flows into the store with their second packet only, so that a flood of single SYNs
+    /// passes by: a Bloom filter, or Bloom-G in G = 1, 2 or 3 cache lines (bloom-1), that forgets by
+    /// halves when it is full, or all at once with `,recycle` [default: none]
+    #[arg(long, value_name = "none|bloom|bloom-G", value_parser = parse_gate)]
+    pub gate: Option<GateChoice>,
+
+    /// So many flows the gate remembers until it is full [default: --flows]
+    #[arg(long, value_name = "N", requires = "gate", value_parser = parse_count)]
+    pub gate_flows: Option<u64>,
+
     /// With --expire recycle: forget the flow that made the store full, too
     #[arg(long, help_heading = VARIANTS)]
     pub no_retain: bool,
@@ -150,6 +161,10 @@ pub enum SbfRulesName {
     PaperKbf,
 }
 
+/// A gate, or none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GateChoice(Option<GateSpec>);
+
 /// What an epoch is measured in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PhaseChoice {
@@ -166,6 +181,10 @@ fn parse_idle_timeout(text: &str) -> Result<u64, String> {
         }
         result => result.map_err(|error| error.to_string()),
     }
+}
+
+fn parse_gate(text: &str) -> Result<GateChoice, SpecError> {
+    if text == "none" { Ok(GateChoice(None)) } else { text.parse().map(Some).map(GateChoice) }
 }
 
 fn parse_phase(text: &str) -> Result<PhaseChoice, String> {
@@ -186,8 +205,14 @@ impl ShapeArgs {
             expire: self.expire.into(),
             recycle_at: self.recycle_at,
             retain: !self.no_retain,
+            gate: self.gate(),
             ..StoreSpec::new(backend, states)
         }
+    }
+
+    fn gate(&self) -> Option<GateSpec> {
+        let gate = self.gate.and_then(|choice| choice.0)?;
+        Some(GateSpec { flows: self.gate_flows, ..gate })
     }
 
     /// Whether look-ups that find nothing touch the cells they met.

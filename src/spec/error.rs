@@ -109,6 +109,14 @@ pub enum SpecError {
         /// What it goes with.
         with: &'static str,
     },
+    /// No gate.
+    #[error(
+        "no such gate; write none, bloom, bloom-1, bloom-2 or bloom-3, and `,recycle` behind it if it is to forget all at once"
+    )]
+    Gate,
+    /// A gate for no flows, or for too many.
+    #[error("a gate for {0} flows cannot be: --gate-flows takes 1 to about 4 billion")]
+    GateFlows(u64),
     /// Bits that nothing would ever clear.
     #[error("dbf without counters never forgets unless it ages or recycles: use --expire timer")]
     NeverEmptied,

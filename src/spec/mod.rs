@@ -4,12 +4,14 @@
 mod error;
 mod expire;
 mod fcf;
+mod gate;
 mod layout;
 mod sizing;
 
 pub use error::SpecError;
 pub use expire::{Expire, RecycleAt};
 pub use fcf::{FCF_BUCKET_SLOTS, fcf_buckets_per_line, fcf_fingerprints};
+pub use gate::GateSpec;
 pub use layout::{BLOCKED_LINES_LIMIT, LayoutKind};
 
 /// The structures that can keep flow state.
@@ -102,6 +104,8 @@ pub struct StoreSpec {
     pub decode: KbfDecode,
     /// Whether `dbf` counts; without, cells are single bits and only the timer empties them.
     pub dbf_counters: bool,
+    /// What flows have to pass before they enter the store, if anything.
+    pub gate: Option<GateSpec>,
 }
 
 /// What a [`StoreSpec`] comes to: totals over all shards.
@@ -123,8 +127,10 @@ pub struct Sizing {
     pub recycle_at: Option<RecycleAt>,
     /// Whether the flow that made it full stays.
     pub retain: bool,
-    /// All that is allocated for the store: cells, stamps, marks, padding.
+    /// All that is allocated for the store: cells, stamps, marks, padding, a gate.
     pub bits: u64,
+    /// Those of them that are the gate's.
+    pub gate_bits: u64,
     /// Bits per flow at the number of flows asked for.
     pub bits_per_flow: f64,
     /// Tables for decoding, which do not grow with flows: not in `bits`.
@@ -191,6 +197,7 @@ impl StoreSpec {
             sbf: SbfRules::Stateful,
             decode: KbfDecode::AllPairs,
             dbf_counters: true,
+            gate: None,
         }
     }
 }

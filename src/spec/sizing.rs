@@ -20,6 +20,9 @@ const EXACT_LEAST: u64 = 2;
 impl StoreSpec {
     /// What it takes, or why it cannot be.
     pub fn sizing(&self) -> Result<Sizing, SpecError> {
+        if let Some(gate) = &self.gate {
+            return gate.sizing_with(self);
+        }
         self.check()?;
         if self.backend == Backend::Exact {
             return self.exact_sizing();
@@ -264,6 +267,7 @@ impl StoreSpec {
             recycle_at: None,
             retain: self.retain,
             bits,
+            gate_bits: 0,
             bits_per_flow,
             table_bits,
         }

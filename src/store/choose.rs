@@ -1,7 +1,8 @@
 //! The one place where a kind of store becomes a type.
 
 use super::{
-    Bhbf, BhbfRule, Dbf, Exact, Fcf, Kbf, KbfRule, Recycling, Sbf, SbfRule, Store, StoreError,
+    Bhbf, BhbfRule, Dbf, Exact, Fcf, Gated, Kbf, KbfRule, Recycling, Sbf, SbfRule, Store,
+    StoreError,
 };
 use crate::spec::{Backend, Budget, Expire, Sizing, StoreSpec};
 
@@ -15,8 +16,27 @@ pub trait StoreUser {
     fn run<S: Store + 'static>(self, make: impl Fn() -> Result<S, StoreError>) -> Self::Output;
 }
 
-/// Runs `user` with the kind of store that `spec` asks for.
+/// Runs `user` with the kind of store that `spec` asks for, behind its gate if it has one.
 pub fn with_store<U: StoreUser>(spec: &StoreSpec, user: U) -> Result<U::Output, StoreError> {
+    let gate = spec.gate.map(|gate| gate.sizing(spec)).transpose()?;
+    choose(spec, Behind { gate, user })
+}
+
+/// Puts a gate, or none, before whatever store was chosen.
+struct Behind<U> {
+    gate: Option<Sizing>,
+    user: U,
+}
+
+impl<U: StoreUser> StoreUser for Behind<U> {
+    type Output = U::Output;
+
+    fn run<S: Store + 'static>(self, make: impl Fn() -> Result<S, StoreError>) -> Self::Output {
+        self.user.run(|| Gated::new(make()?, self.gate.as_ref()))
+    }
+}
+
+fn choose<U: StoreUser>(spec: &StoreSpec, user: U) -> Result<U::Output, StoreError> {
     let sizing = spec.sizing()?;
     let timed = spec.expire == Expire::Timer;
     Ok(match (spec.backend, sizing.cell_bits) {

@@ -22,6 +22,7 @@
 //! | `sbf`, `kbf`, `bhbf` | what one cell does: a [`CellRule`] each |
 //! | `fcf` | fingerprints and states in a cuckoo table |
 //! | `filter` | the rest of a cell filter, the same for each rule |
+//! | `gate` | what flows pass with their second packet, before any store |
 //! | `recycling` | stores that empty themselves when full, at once or by halves |
 //! | `static_set` | no store of flows: Bloom-α, for sets that never change |
 //! | `cells`, `line`, `lanes` | packed cells with stamps, by line; several of them at once |
@@ -43,6 +44,7 @@ mod error;
 mod exact;
 mod fcf;
 mod filter;
+mod gate;
 mod kbf;
 mod lanes;
 mod layout;
@@ -60,6 +62,7 @@ pub use error::StoreError;
 pub use exact::{Exact, ExactPlace, FlowLookups, History};
 pub use fcf::{Fcf, FcfPlace};
 pub use filter::{CellFilter, CellRule};
+pub use gate::{Gate, GateStats, Gated, GatedPlace};
 pub use kbf::{Encodings, Kbf, KbfRule};
 pub use layout::CellPlace;
 pub use recycling::{Erase, Recycling};

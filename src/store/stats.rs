@@ -2,6 +2,8 @@
 
 use std::ops::AddAssign;
 
+use super::gate::GateStats;
+
 /// What came of an insertion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Insertion {
@@ -14,6 +16,8 @@ pub enum Insertion {
     },
     /// The flow is in, and the longest idle one had to leave for it.
     Evicted,
+    /// The flow waits at the gate for its next packet.
+    Held,
     /// There is no room: the flow is not in, and all others are as they were.
     Full,
 }
@@ -55,6 +59,8 @@ pub struct StoreStats {
     pub writes_to_absent: u64,
     /// Counters that reached their maximum, from where they no longer count.
     pub saturations: u64,
+    /// What happened at the gate, if there is one.
+    pub gate: GateStats,
 }
 
 impl StoreStats {
@@ -84,5 +90,6 @@ impl AddAssign for StoreStats {
         self.inserts_of_present += other.inserts_of_present;
         self.writes_to_absent += other.writes_to_absent;
         self.saturations += other.saturations;
+        self.gate += other.gate;
     }
 }

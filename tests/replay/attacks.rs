@@ -44,7 +44,7 @@ fn is_grave(alert: &Value) -> bool {
     count(alert, "/alert/severity") <= 2
 }
 
-fn all_found_and_none_on_clean_flows(run: &Run, truth: &Value, what: &str) {
+pub fn all_found_and_none_on_clean_flows(run: &Run, truth: &Value, what: &str) {
     let attacks = truth["attacks"].as_array().unwrap();
     assert_eq!(attacks.len(), 12);
     for attack in attacks {

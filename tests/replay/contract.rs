@@ -29,6 +29,7 @@ const NAMES: [(&str, &[&str], &[&str]); 8] = [
             "saturations",
             "evicted",
             "full",
+            "gate",
         ],
     ),
     (

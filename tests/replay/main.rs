@@ -7,6 +7,7 @@ mod contract;
 mod corpus;
 mod endings;
 mod eve;
+mod gate;
 mod hygiene;
 mod paper;
 mod program;

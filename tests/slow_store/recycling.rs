@@ -87,6 +87,7 @@ fn add(a: Tally, b: Tally) -> Tally {
         writes_to_absent: a.writes_to_absent + b.writes_to_absent,
         saturations: a.saturations + b.saturations,
         recycles: a.recycles + b.recycles,
+        ..Tally::default()
     }
 }
 

@@ -7,6 +7,7 @@ use super::{ErrorReport, Prediction};
 use crate::engine::{Lookups, Outcome, RunPlan};
 use crate::report::trace::TraceReport;
 use crate::spec::{Backend, RecycleAt, Sizing};
+use crate::store::GateStats;
 
 /// The one document that `acsm replay --json` prints.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -45,6 +46,20 @@ pub struct StoreReport {
     pub saturations: u64,
     pub evicted: u64,
     pub full: u64,
+    pub gate: Option<GateReport>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[allow(missing_docs)]
+pub struct GateReport {
+    pub kind: &'static str,
+    pub expire: &'static str,
+    pub flows: u64,
+    pub bits: u64,
+    pub held: u64,
+    pub passed: u64,
+    pub dont_know: u64,
+    pub recycles: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -146,7 +161,10 @@ fn store_report(outcome: &Outcome, context: &Context<'_>) -> StoreReport {
     let (spec, sizing, stats) = (&context.plan.store, &context.sizing, &outcome.stats);
     // An exact table that is not capped may have grown beyond what it was made for.
     let (cells, bits) = match spec.backend {
-        Backend::Exact => (stats.cells, stats.cells.saturating_mul(sizing.cell_bits.into())),
+        Backend::Exact => {
+            let table_bits = stats.cells.saturating_mul(sizing.cell_bits.into());
+            (stats.cells, table_bits.saturating_add(sizing.gate_bits))
+        }
         _ => (sizing.cells, sizing.bits),
     };
     StoreReport {
@@ -169,7 +187,22 @@ fn store_report(outcome: &Outcome, context: &Context<'_>) -> StoreReport {
         saturations: stats.saturations,
         evicted: stats.evicted,
         full: stats.full,
+        gate: gate_report(context, stats.gate),
     }
+}
+
+fn gate_report(context: &Context<'_>, stats: GateStats) -> Option<GateReport> {
+    let store = &context.plan.store;
+    store.gate.map(|gate| GateReport {
+        kind: gate.name(),
+        expire: gate.expire.name(),
+        flows: gate.flows_before(store),
+        bits: context.sizing.gate_bits,
+        held: stats.held,
+        passed: stats.passed,
+        dont_know: stats.dont_know,
+        recycles: stats.recycles,
+    })
 }
 
 fn alert_report(outcome: &Outcome, context: &Context<'_>) -> AlertReport {
