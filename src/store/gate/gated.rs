@@ -50,7 +50,8 @@ use crate::store::{Flow, Store};
 /// ```
 pub struct Gated<S: Store> {
     store: S,
-    gate: Option<Gate>,
+    /// Boxed, so that stores without one stay close together.
+    gate: Option<Box<Gate>>,
     /// The flow looked up last, and whether the store has it, if nothing was written since.
     asked: Option<(u64, bool)>,
 }
@@ -65,11 +66,24 @@ pub struct GatedPlace<P> {
 impl<S: Store> Gated<S> {
     /// `store`, with an empty gate of this size if one is given.
     pub fn new(store: S, gate: Option<&Sizing>) -> Result<Self, StoreError> {
-        Ok(Gated { store, gate: gate.map(Gate::new).transpose()?, asked: None })
+        let gate = gate.map(|sizing| Gate::new(sizing).map(Box::new)).transpose()?;
+        Ok(Gated { store, gate, asked: None })
+    }
+}
+
+/// What happens with a gate: kept out of the way of stores without.
+impl<S: Store> Gated<S> {
+    /// What is known of a flow of which the store says `answer`.
+    #[inline(never)]
+    fn ask(&mut self, place: &GatedPlace<S::Place>, answer: Lookup, now: Epoch) -> Lookup {
+        self.asked = Some((place.digest, answer != Lookup::Absent));
+        match (answer, &mut self.gate) {
+            (Lookup::Absent, Some(gate)) => gate.ask(place.digest, now),
+            _ => answer,
+        }
     }
 
     /// The gate, if there is one and the store does not have the flow.
-    #[inline]
     fn gate_of(&mut self, place: &GatedPlace<S::Place>, now: Epoch) -> Option<&mut Gate> {
         let gate = self.gate.as_mut()?;
         let in_store = match self.asked.take() {
@@ -87,6 +101,60 @@ impl<S: Store> Gated<S> {
         }
         // A store without room for it leaves it out, as it does without a gate.
         self.store.insert(&place.store, state, stamp);
+    }
+
+    #[inline(never)]
+    fn touch_gated(&mut self, place: &GatedPlace<S::Place>, found: Lookup, stamp: Stamp) {
+        match (self.gate_of(place, stamp.now()), found) {
+            (None, _) | (_, Lookup::Absent) => self.store.touch(&place.store, found, stamp),
+            (Some(_), Lookup::Known(state)) => self.pass(place, state, stamp),
+            (Some(gate), Lookup::DontKnow) => gate.count_dont_know(),
+        }
+    }
+
+    #[inline(never)]
+    fn insert_gated(
+        &mut self,
+        place: &GatedPlace<S::Place>,
+        state: State,
+        stamp: Stamp,
+    ) -> Insertion {
+        let now = stamp.now();
+        let gate = self.gate_of(place, now);
+        match gate.is_some_and(|gate| gate.holds(place.digest, state, now)) {
+            true => Insertion::Held,
+            false => self.store.insert(&place.store, state, stamp),
+        }
+    }
+
+    #[inline(never)]
+    fn modify_gated(
+        &mut self,
+        place: &GatedPlace<S::Place>,
+        old: Lookup,
+        new: State,
+        stamp: Stamp,
+    ) {
+        match (self.gate_of(place, stamp.now()), old) {
+            (None, _) | (_, Lookup::Absent) => self.store.modify(&place.store, old, new, stamp),
+            (Some(gate), Lookup::DontKnow) => {
+                gate.count_dont_know();
+                if S::WRITES_UNKNOWN {
+                    self.pass(place, new, stamp);
+                }
+            }
+            (Some(_), Lookup::Known(_)) => self.pass(place, new, stamp),
+        }
+    }
+
+    #[inline(never)]
+    fn delete_gated(&mut self, place: &GatedPlace<S::Place>, old: Lookup, now: Epoch) {
+        match (self.gate_of(place, now), old) {
+            (None, _) | (_, Lookup::Absent) => self.store.delete(&place.store, old, now),
+            (Some(_), Lookup::DontKnow) if !S::WRITES_UNKNOWN => {}
+            // What waits no longer is marked as if it were in.
+            (Some(gate), _) => gate.let_in(place.digest, now),
+        }
     }
 }
 
@@ -112,55 +180,41 @@ impl<S: Store> Store for Gated<S> {
     #[inline]
     fn lookup(&mut self, place: &Self::Place, now: Epoch) -> Lookup {
         let answer = self.store.lookup(&place.store, now);
-        let Some(gate) = &mut self.gate else { return answer };
-        self.asked = Some((place.digest, answer != Lookup::Absent));
-        match answer {
-            Lookup::Absent => gate.ask(place.digest, now),
-            answer => answer,
+        match &self.gate {
+            None => answer,
+            Some(_) => self.ask(place, answer, now),
         }
     }
 
     #[inline]
     fn touch(&mut self, place: &Self::Place, found: Lookup, stamp: Stamp) {
-        match (self.gate_of(place, stamp.now()), found) {
-            (None, _) | (_, Lookup::Absent) => self.store.touch(&place.store, found, stamp),
-            (Some(_), Lookup::Known(state)) => self.pass(place, state, stamp),
-            (Some(gate), Lookup::DontKnow) => gate.count_dont_know(),
+        match &self.gate {
+            None => self.store.touch(&place.store, found, stamp),
+            Some(_) => self.touch_gated(place, found, stamp),
         }
     }
 
     #[inline]
     fn insert(&mut self, place: &Self::Place, state: State, stamp: Stamp) -> Insertion {
-        let now = stamp.now();
-        if let Some(gate) = self.gate_of(place, now)
-            && gate.holds(place.digest, state, now)
-        {
-            return Insertion::Held;
+        match &self.gate {
+            None => self.store.insert(&place.store, state, stamp),
+            Some(_) => self.insert_gated(place, state, stamp),
         }
-        self.store.insert(&place.store, state, stamp)
     }
 
     #[inline]
     fn modify(&mut self, place: &Self::Place, old: Lookup, new: State, stamp: Stamp) {
-        match (self.gate_of(place, stamp.now()), old) {
-            (None, _) | (_, Lookup::Absent) => self.store.modify(&place.store, old, new, stamp),
-            (Some(gate), Lookup::DontKnow) => {
-                gate.count_dont_know();
-                if S::WRITES_UNKNOWN {
-                    self.pass(place, new, stamp);
-                }
-            }
-            (Some(_), Lookup::Known(_)) => self.pass(place, new, stamp),
+        match &self.gate {
+            None => self.store.modify(&place.store, old, new, stamp),
+            Some(_) => self.modify_gated(place, old, new, stamp),
         }
     }
 
     #[inline]
     fn delete(&mut self, place: &Self::Place, old: Lookup, now: Epoch) {
-        match (self.gate_of(place, now), old) {
-            (None, _) | (_, Lookup::Absent) => self.store.delete(&place.store, old, now),
-            (Some(_), Lookup::DontKnow) if !S::WRITES_UNKNOWN => {}
-            // What waits no longer is marked as if it were in.
-            (Some(gate), _) => gate.let_in(place.digest, now),
+        match &self.gate {
+            None => self.store.delete(&place.store, old, now),
+            Some(_) => self.delete_gated(place, old, now),
         }
     }
 
