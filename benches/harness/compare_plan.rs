@@ -2,12 +2,17 @@
 
 use acsm::engine::RunPlan as ReplayPlan;
 use acsm::engine::compare::{ComparePlan, Feedback, RunPlan};
-use acsm::spec::{Backend, Budget, Expire, StoreSpec};
+use acsm::spec::{Backend, Budget, Expire, LayoutKind, StoreSpec};
 
 /// `acsm compare --backends … --fp-rates …`, everything else as a replay has it.
 pub fn compare_plan(plan: ReplayPlan, backends: &[Backend], fp_rates: &[f64]) -> ComparePlan {
     let run = |backend, p| RunPlan {
-        store: StoreSpec { backend, budget: Budget::FpRate(p), ..plan.store.clone() },
+        store: StoreSpec {
+            backend,
+            budget: Budget::FpRate(p),
+            layout: LayoutKind::Spread,
+            ..plan.store.clone()
+        },
         seed: 0,
         feedback: Feedback::Closed,
     };

@@ -62,7 +62,7 @@ pub struct ShapeArgs {
     pub cell_bits: Option<u32>,
 
     /// Where the cells of a flow lie: anywhere, or in G = 1, 2 or 3 cache lines, which is faster and
-    /// errs somewhat more [default: blocked:2]
+    /// errs somewhat more [default: blocked:2; in compare spread, as in the papers]
     #[arg(long, value_name = "spread|blocked:G")]
     pub layout: Option<LayoutKind>,
 
