@@ -1,7 +1,8 @@
 //! The command line: one file a verb, each with its arguments and a `run`.
 //!
 //! Options that several verbs share are groups of their own: what to read (`input`), what a flow
-//! is and what is wrong with it (`rule_args`), where state is kept (`store_args`). Data goes to
+//! is and what is wrong with it (`rule_args`), where state is kept (`store_args`), all of a run
+//! (`run_args`). Data goes to
 //! standard output, talk to standard error. Exit codes: 0 done, 1 failed, 2 wrong usage
 //! ([`Usage`], where clap cannot see it).
 
@@ -36,7 +37,7 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 const ABOUT: &str = "\
 Watch TCP flow state in small, fixed memory.
 
-acsm follows the state of every TCP flow in a capture and says what is odd about it:
+acsm follows the state of every TCP flow, in captures or live, and says what is odd:
 floods, scans, sessions that do not fit. It keeps that state in an exact table or in
 filters that err now and then, and counts how often they do. It reads pcap and pcapng,
 plain or compressed, damaged or cut short.";
@@ -48,9 +49,11 @@ Examples, one a verb:
   acsm plan --flows 2M --memory 16MiB          which store, and what it will get wrong
   acsm compare --out report traffic.pcap       what a filter in place of a table costs
   acsm live -i eth0                            the same of an interface, as it happens
+  acsm interfaces                              which there are, and whether you may listen
   acsm generate -o day.pcap --attacks all      a trace to try it on, with ground truth
   acsm rules show tcp-connection               the rules behind alerts: a start for your own
   acsm completions bash                        for your shell
+  acsm man                                     the manual pages
 
 `acsm VERB --help` says more.";
 

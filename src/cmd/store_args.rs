@@ -274,8 +274,7 @@ impl StoreArgs {
             ("--no-counters", self.no_counters, Backend::Dbf),
         ];
         let stray = variants.into_iter().find(|&(_, given, of)| given && of != backend);
-        let has_no_layout = matches!(backend, Backend::Exact | Backend::Fcf);
-        let layout = (self.shape.layout.is_some() && has_no_layout).then_some("--layout");
+        let layout = (self.shape.layout.is_some() && !backend.has_cells()).then_some("--layout");
         if self.shape.no_retain && self.shape.expire != ExpireName::Recycle {
             return Err(SpecError::NotRecycling { option: "--no-retain", with: "recycle" });
         }

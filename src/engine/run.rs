@@ -275,6 +275,9 @@ fn gather_for<'a, K: Sink>(plan: &'a RunPlan, sink: &'a mut K) -> Gather<'a, K> 
 /// come from memory.
 const GROUP: usize = 16;
 
+/// A group ends after so many frames, be they TCP or not: signals and progress bars wait for it.
+pub(super) const GROUP_FRAMES_MAX: usize = 4096;
+
 /// What it takes to fill a round.
 struct Reader<'r, F> {
     source: &'r mut F,
@@ -308,7 +311,7 @@ impl<F: Source> Reader<'_, F> {
             if !more? {
                 return Ok(false);
             }
-            if self.source.may_wait() {
+            if round.packets.len() < start + GROUP || self.source.may_wait() {
                 break;
             }
         }
@@ -324,12 +327,10 @@ impl<F: Source> Reader<'_, F> {
         frames: &mut FrameTally,
     ) -> Result<bool, CaptureError> {
         let full = packets.len() + GROUP;
-        let mut is_first = true;
-        while packets.len() < full {
-            if !is_first && self.source.may_wait() {
+        for n in 0..GROUP_FRAMES_MAX {
+            if packets.len() == full || n > 0 && self.source.may_wait() {
                 break;
             }
-            is_first = false;
             let Some(frame) = self.source.next_frame()? else { return Ok(false) };
             let parsed = self.parser.parse_with(&frame, |packet| packets.push(packet));
             frames.add(frame.time, parsed.map(|()| frame.wire_bytes));

@@ -8,7 +8,6 @@
 //! with M(M − 1)…/(16·15…). How many survive all k cells follows by inclusion and exclusion.
 
 use super::counts::{COUNT_MAX, CellCounts};
-use super::special::power;
 use super::{ErrorRates, FlowCells};
 use crate::state::State;
 
@@ -151,14 +150,4 @@ fn together(sizes: &[[f64; SIZES]; COUNT_MAX + 1], own: Own) -> [[f64; SIZES]; C
 
 fn choose(n: usize, k: usize) -> f64 {
     (0..k).map(|i| (n - i) as f64 / (i + 1) as f64).product()
-}
-
-/// The chance that one given wrong state survives, by single cells: the leading term of
-/// [`Masks::errors`], useful to see what k buys.
-pub fn wrong_state_survives(masks: &Masks, load: f64, hashes: usize) -> f64 {
-    let counts = CellCounts::poisson(load);
-    let chance = |(others, odds): (usize, &f64)| {
-        odds * (masks.mean_size(others + 1) - 1.0) / (State::LIMIT - 1) as f64
-    };
-    power(counts.chances().iter().enumerate().map(chance).sum(), hashes)
 }

@@ -76,12 +76,6 @@ impl CellCounts {
         self.at_least.get(count).copied().unwrap_or(0.0)
     }
 
-    /// Σ P(c) zᶜ: the chance that all flows on the cell are of a kind that a flow is with chance
-    /// `z`. 15 and more count as 15, so valid up to some 8 flows a cell.
-    pub fn all_of_kind(&self, z: f64) -> f64 {
-        self.exactly.iter().rev().fold(0.0, |sum, chance| sum * z + chance)
-    }
-
     /// All chances, 0 first.
     pub fn chances(&self) -> &[f64] {
         &self.exactly

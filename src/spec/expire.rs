@@ -29,11 +29,6 @@ impl Expire {
         }
     }
 
-    /// Whether cells carry stamps.
-    pub const fn is_timed(self) -> bool {
-        matches!(self, Expire::Timer)
-    }
-
     /// Into how many arrays the cells of a shard are cut.
     pub const fn phases(self) -> u64 {
         if matches!(self, Expire::TwoPhase) { 2 } else { 1 }

@@ -6,7 +6,8 @@
 //! bits over gets longer fingerprints for nothing.
 
 use super::{
-    Backend, Budget, Expire, LINE_BYTES, MEMORY_LIMIT_BYTES, Sizing, SpecError, StoreSpec,
+    Backend, Budget, Expire, LINE_BYTES, LayoutKind, MEMORY_LIMIT_BYTES, Sizing, SpecError,
+    StoreSpec,
 };
 use crate::flow::FlowId;
 
@@ -62,6 +63,9 @@ impl StoreSpec {
             if given {
                 return Err(SpecError::NotFor { option, backend: Backend::Fcf.name() });
             }
+        }
+        if self.layout != LayoutKind::Spread {
+            return Err(SpecError::NotFor { option: "--layout", backend: Backend::Fcf.name() });
         }
         if self.expire.recycles() {
             let option = "--expire recycle or two-phase";

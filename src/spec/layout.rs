@@ -18,11 +18,11 @@ pub const BLOCKED_LINES_LIMIT: usize = 3;
 
 impl LayoutKind {
     /// What measures best: two lines a flow err little more than cells anywhere, and take a third
-    /// less time. The exact store has no cells to lay out.
+    /// less time. Stores without cells have nothing to lay out.
     pub const fn best_for(backend: Backend) -> LayoutKind {
-        match backend {
-            Backend::Exact => LayoutKind::Spread,
-            _ => LayoutKind::Blocked(2),
+        match backend.has_cells() {
+            true => LayoutKind::Blocked(2),
+            false => LayoutKind::Spread,
         }
     }
 

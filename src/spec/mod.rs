@@ -32,6 +32,12 @@ pub enum Backend {
 }
 
 impl Backend {
+    /// Whether a flow has cells in it, which have a layout and can recycle; else it has one place
+    /// of its own.
+    pub const fn has_cells(self) -> bool {
+        !matches!(self, Backend::Exact | Backend::Fcf)
+    }
+
     /// Its name on the command line and in reports.
     pub const fn name(self) -> &'static str {
         match self {

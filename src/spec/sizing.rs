@@ -197,7 +197,7 @@ impl StoreSpec {
                 (lines * per_line as u64, lines)
             }
         };
-        // Stores keep line and slot of a cell in 32 bits.
+        // Layouts number cells in 32 bits.
         let most_lines = 1 << (u32::BITS - slot_bits(per_line));
         if lines > most_lines {
             let limit = (arrays * most_lines * per_line as u64) as f64;
@@ -286,8 +286,8 @@ fn bhbf_hashes(cells_per_flow: f64) -> usize {
 mod tests {
     use super::*;
 
-    const BACKENDS: [Backend; 5] =
-        [Backend::Kbf, Backend::Sbf, Backend::Dbf, Backend::Exact, Backend::Fcf];
+    const BACKENDS: [Backend; 6] =
+        [Backend::Kbf, Backend::Bhbf, Backend::Sbf, Backend::Dbf, Backend::Exact, Backend::Fcf];
 
     fn kbf(flows: u64, budget: Budget) -> StoreSpec {
         StoreSpec { flows, budget, ..StoreSpec::new(Backend::Kbf, 6) }

@@ -121,6 +121,7 @@ impl Layout {
             occupied,
             live: -empty.ln() * cells / f64::from(self.hashes),
             live_estimated: true,
+            // Blocked lines fill unevenly, so that the chance is somewhat higher there.
             false_positive_chance: fill.powi(self.hashes as i32),
             cells_aged,
             ..counts

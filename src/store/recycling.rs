@@ -264,7 +264,11 @@ impl<S: Erase> Store for Recycling<S> {
     fn stats(&self) -> StoreStats {
         let mut stats = self.active.stats();
         if let Some(frozen) = &self.frozen {
-            stats += frozen.stats();
+            let frozen = frozen.stats();
+            let [a, b] = [stats, frozen].map(|half| half.false_positive_chance);
+            stats += frozen;
+            // A stranger is looked for in both halves.
+            stats.false_positive_chance = a + b - a * b;
         }
         stats.inserted -= self.moved + self.retained;
         stats.deleted -= self.moved;

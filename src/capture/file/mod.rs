@@ -1,14 +1,14 @@
 //! Captures on disk and on standard input: pcap and pcapng, plain or compressed.
 //!
 //! ```text
-//! inputs → open: bytes → thread → [decoder → thread] → BlockBuffer → PcapReader | PcapngReader → FileSource
+//! inputs → open: bytes → [decoder] → [thread] → BlockBuffer → PcapReader | PcapngReader → FileSource
 //! ```
 //!
 //! - `inputs` turns what the user named (files, directories, `-`) into a list to read in order.
 //! - `open` recognises each by content, never by name; `looks_like` says what a stranger is.
-//! - `read_ahead` reads large blocks on a thread of its own: files, pipes, and what `compression`
-//!   and `decoder` undo (gzip, zstd, xz, lz4). No memory map: a file that shrinks under one kills
-//!   the process.
+//! - `read_ahead` reads large blocks on a thread of its own: pipes, and what `compression` and
+//!   `decoder` undo (gzip, zstd, xz, lz4). Plain files are read where they are parsed, in blocks, not
+//!   by a memory map: a file that shrinks under one kills the process.
 //! - `block_buffer` hands out windows into the blocks.
 //! - `pcap`, `pcapng` (with `interface`) find the records.
 //! - `source` chains all inputs into one [`FileSource`].

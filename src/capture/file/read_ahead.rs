@@ -1,4 +1,4 @@
-//! Bytes read on a thread of their own: the kernel's copy, or a decoder's work, beside ours.
+//! Bytes read on a thread of their own: waiting for a pipe, or a decoder's work, beside ours.
 //!
 //! Blocks are handed over whole, with room before their bytes for what is left of the block before
 //! them: nothing is copied twice. And whoever waits for a pipe can give up waiting.

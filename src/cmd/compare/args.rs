@@ -37,7 +37,7 @@ pub struct CompareArgs {
     pub input: InputArgs,
 
     /// Stores, and variants of them: kbf, kbf:literal, kbf:three-way, sbf, sbf:paper-kbf, dbf,
-    /// dbf:no-counters, exact (as much memory as the first that is not exact)
+    /// dbf:no-counters, bhbf, fcf, exact (as much memory as the first that is not exact)
     #[arg(long, help_heading = COMPARISON, value_name = "LIST", value_delimiter = ',', default_value = "kbf,sbf", value_parser = StoreChoice::parse)]
     pub backends: Vec<&'static StoreChoice>,
 

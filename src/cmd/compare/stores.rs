@@ -52,7 +52,7 @@ impl StoreChoice {
     /// and this one does not have is left out.
     pub fn apply(&self, spec: &mut StoreSpec) {
         (self.set)(spec);
-        if matches!(self.backend, Backend::Exact | Backend::Fcf) {
+        if !self.backend.has_cells() {
             (spec.hashes, spec.layout) = (None, LayoutKind::Spread);
         }
         if !matches!(self.backend, Backend::Kbf | Backend::Sbf) {

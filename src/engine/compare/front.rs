@@ -9,6 +9,7 @@ use crate::capture::{CaptureError, FrameTally, Source};
 use crate::engine::clock::Clock;
 use crate::engine::hygiene::AlertFilter;
 use crate::engine::learning::Learning;
+use crate::engine::run::GROUP_FRAMES_MAX;
 use crate::engine::worker::{is_half_open, write};
 use crate::flow::{Direction, FlowId, FlowKey, FlowKeyKind, Keyer, Packet};
 use crate::machine::RuleSet;
@@ -100,8 +101,13 @@ impl<'a> Front<'a> {
         frames: &mut FrameTally,
         group: &mut Group,
     ) -> Result<bool, CaptureError> {
+        let mut frames_left = GROUP_FRAMES_MAX;
         for place in group.iter_mut() {
             let packet = loop {
+                if frames_left == 0 {
+                    return Ok(true);
+                }
+                frames_left -= 1;
                 let Some(frame) = source.next_frame()? else { return Ok(false) };
                 let parsed = parser.parse(&frame);
                 frames.add(frame.time, parsed.map(|packet| packet.wire_bytes));

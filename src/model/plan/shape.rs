@@ -46,7 +46,7 @@ impl Shape {
 
     /// Whether a flow has k cells in it.
     pub const fn has_cells(self) -> bool {
-        !matches!(self.backend, Backend::Exact | Backend::Fcf)
+        self.backend.has_cells()
     }
 
     /// Bits of a cell without its stamp, for a machine of so many states.
