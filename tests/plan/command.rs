@@ -108,6 +108,20 @@ fn a_trace_tells_what_it_asks_for() {
     let lookups = |kind: &str| summary["lookups"][kind].as_f64().unwrap();
     let absent = lookups("absent") / (lookups("absent") + lookups("known"));
     assert!((plan["wish"]["absent_lookup_share"].as_f64().unwrap() - absent).abs() < 1e-12);
+    // Nor does a plan for stores that forget nobody, whatever the timer would do.
+    let kept = json("--trace traces/realistic.pcap --expire none --idle-timeout 1s");
+    let timed = json("--trace traces/realistic.pcap --expire timer --idle-timeout 1s");
+    assert_eq!(kept["wish"]["flows"], summary["flows"]["live"]);
+    assert!(timed["wish"]["flows"].as_u64() < kept["wish"]["flows"].as_u64());
+}
+
+#[test]
+fn a_timer_of_no_time_is_refused_as_replay_does() {
+    for command in ["plan", "replay traces/mixed.pcap"] {
+        let refused = acsm(&format!("{command} --idle-timeout 0"));
+        assert_eq!(refused.status.code(), Some(2), "{command}");
+        assert!(text(&refused.stderr).contains("would forget every flow at once"), "{command}");
+    }
 }
 
 #[test]
