@@ -147,6 +147,8 @@ fn a_store_with_more_flows_than_it_was_made_for_is_warned_of() {
     let crowded = acsm("replay --flows 100 --min-severity 1 traces/attacks.pcap.gz");
     let talk = text(&crowded.stderr);
     assert!(talk.contains("the store was made for 100 (--flows): by theory"), "{talk}");
+    let full = acsm("replay --backend fcf --flows 100 --min-severity 1 traces/attacks.pcap.gz");
+    assert!(text(&full.stderr).contains(" times no room for a new flow, "), "{full:?}");
     let roomy = acsm("replay --flows 10k --min-severity 1 traces/attacks.pcap.gz");
     assert_eq!(text(&roomy.stderr), "");
     assert!(text(&roomy.stdout).contains("of lookups wrong at this load"));
