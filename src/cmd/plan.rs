@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::atomic::Ordering;
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
@@ -10,16 +11,17 @@ use clap::{Args, ValueEnum};
 use super::input::InputArgs;
 use super::progress::Progress;
 use super::rule_args::{FlowKeyName, PresetName, RuleArgs};
+use super::store_args::parse_idle_timeout;
 use super::{Usage, output, signals};
 use crate::capture::parse::Parser;
-use crate::engine::{Demand, demand};
+use crate::engine::{Demand, Phase, demand};
 use crate::machine::Machine;
 use crate::model::StateMix;
 use crate::model::plan::{Shape, Target, Traffic, Wish, plan};
 use crate::report::plan::{Origin, PlanReport, frontier_figure, page};
 use crate::spec::Expire;
 use crate::time::NANOS_PER_SEC;
-use crate::units::{parse_bytes, parse_count, parse_duration_nanos, parse_share};
+use crate::units::{parse_bytes, parse_count, parse_share};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -63,7 +65,7 @@ pub struct PlanArgs {
     expire: ExpireChoice,
 
     /// A flow silent for this long is forgotten
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_duration_nanos)]
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_idle_timeout)]
     idle_timeout: u64,
 
     /// Take flows, states and paces from this capture, by an exact pass; can be given again
@@ -185,8 +187,12 @@ impl PlanArgs {
         signals::stop_on_signals(&stop)?;
         let progress = Progress::new(source.progress(), self.quiet);
         let parser: Parser = input.parser();
-        let result =
-            demand(&mut source, &parser, (&rules.keyer(1), machine), self.idle_timeout, &stop);
+        let goes_on = |frames| {
+            progress.tick(frames);
+            !stop.load(Ordering::Relaxed)
+        };
+        let rules = (&rules.keyer(1), machine);
+        let result = demand(&mut source, &parser, rules, self.phase(), goes_on);
         drop(progress);
         if !self.quiet {
             output::warn_of_damage(source.damages());
@@ -197,6 +203,14 @@ impl PlanArgs {
             anyhow::bail!("--trace: there are no TCP flows in it to plan for; leave it out");
         }
         Ok(measured)
+    }
+
+    /// Who is alive at once depends on who is ever forgotten.
+    fn phase(&self) -> Phase {
+        match self.expire {
+            ExpireChoice::None => Phase::Never,
+            _ => Phase::Nanos(self.idle_timeout),
+        }
     }
 
     fn wish(&self, machine: &Machine, measured: Option<&Demand>) -> Wish {

@@ -139,19 +139,12 @@ impl RunArgs {
         }
     }
 
-    /// What theory expects of the store; says so if it holds more than it was made for.
+    /// What theory expects of the store; says so if it had more flows than it was made for.
     pub fn predict(&self, plan: &RunPlan, sizing: &Sizing, outcome: &Outcome) -> Prediction {
         let (lookups, live) = (&outcome.tally.lookups, outcome.stats.live);
         let prediction = Prediction::new(plan, sizing, lookups, live);
-        if let Some(flows) = prediction.overloaded().filter(|_| !self.quiet) {
-            output::say(format_args!(
-                "acsm: warning: about {} flows are alive, the store was made for {} (--flows): by \
-                 theory {:.1e} of lookups are wrong now, {:.1e} as planned",
-                grouped(prediction.live as u64),
-                grouped(flows),
-                prediction.now,
-                prediction.planned
-            ));
+        if let Some(overload) = prediction.overload(outcome.stats.full).filter(|_| !self.quiet) {
+            output::say(format_args!("acsm: warning: {overload}"));
         }
         prediction
     }

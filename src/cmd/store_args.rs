@@ -174,7 +174,7 @@ pub enum PhaseChoice {
     Operations(u64),
 }
 
-fn parse_idle_timeout(text: &str) -> Result<u64, String> {
+pub(super) fn parse_idle_timeout(text: &str) -> Result<u64, String> {
     match parse_duration_nanos(text) {
         Ok(0) => {
             Err(format!("`{text}` would forget every flow at once; write 60s, or --expire none"))

@@ -2,7 +2,6 @@
 //! which pace.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::clock::{Clock, Phase, Tick};
 use crate::capture::parse::Parser;
@@ -12,10 +11,10 @@ use crate::machine::{Machine, Next};
 use crate::state::{Lookup, State};
 use crate::time::{NANOS_PER_SEC, Timestamp};
 
-/// Frames between two looks at whether to stop.
-const STOP_EVERY: u64 = 4096;
+/// Frames between two questions whether to go on.
+const ASK_EVERY: u64 = 4096;
 
-/// What was counted. Flows are alive as long as a timer would keep them.
+/// What was counted. Flows are alive as long as a timer of the phase asked for would keep them.
 #[derive(Debug, Clone, Default)]
 pub struct Demand {
     /// Frames, and why some were skipped.
@@ -48,17 +47,18 @@ impl Demand {
     }
 }
 
-/// Reads all of `source`. Memory follows the number of flows alive at once.
+/// Reads all of `source`, unless `goes_on`, told every few thousand frames how many were read, says
+/// no. Memory follows the number of flows alive at once.
 pub fn demand<F: Source>(
     source: &mut F,
     parser: &Parser,
     (keyer, machine): (&Keyer, &Machine),
-    idle_nanos: u64,
-    stop: &AtomicBool,
+    phase: Phase,
+    mut goes_on: impl FnMut(u64) -> bool,
 ) -> Result<Demand, CaptureError> {
     let mut count = Count {
         machine,
-        clock: Clock::new(Phase::Nanos(idle_nanos)),
+        clock: Clock::new(phase),
         half_open: machine.half_open(),
         epoch: 0,
         flows: HashMap::new(),
@@ -72,7 +72,8 @@ pub fn demand<F: Source>(
         if let Ok(packet) = parsed {
             count.add(keyer, &packet);
         }
-        if count.demand.frames.packets.is_multiple_of(STOP_EVERY) && stop.load(Ordering::Relaxed) {
+        let frames = count.demand.frames.packets;
+        if frames.is_multiple_of(ASK_EVERY) && !goes_on(frames) {
             break;
         }
     }

@@ -108,6 +108,20 @@ fn a_trace_tells_what_it_asks_for() {
     let lookups = |kind: &str| summary["lookups"][kind].as_f64().unwrap();
     let absent = lookups("absent") / (lookups("absent") + lookups("known"));
     assert!((plan["wish"]["absent_lookup_share"].as_f64().unwrap() - absent).abs() < 1e-12);
+    // Nor does a plan for stores that forget nobody, whatever the timer would do.
+    let kept = json("--trace traces/realistic.pcap --expire none --idle-timeout 1s");
+    let timed = json("--trace traces/realistic.pcap --expire timer --idle-timeout 1s");
+    assert_eq!(kept["wish"]["flows"], summary["flows"]["live"]);
+    assert!(timed["wish"]["flows"].as_u64() < kept["wish"]["flows"].as_u64());
+}
+
+#[test]
+fn a_timer_of_no_time_is_refused_as_replay_does() {
+    for command in ["plan", "replay traces/mixed.pcap"] {
+        let refused = acsm(&format!("{command} --idle-timeout 0"));
+        assert_eq!(refused.status.code(), Some(2), "{command}");
+        assert!(text(&refused.stderr).contains("would forget every flow at once"), "{command}");
+    }
 }
 
 #[test]
@@ -133,6 +147,8 @@ fn a_store_with_more_flows_than_it_was_made_for_is_warned_of() {
     let crowded = acsm("replay --flows 100 --min-severity 1 traces/attacks.pcap.gz");
     let talk = text(&crowded.stderr);
     assert!(talk.contains("the store was made for 100 (--flows): by theory"), "{talk}");
+    let full = acsm("replay --backend fcf --flows 100 --min-severity 1 traces/attacks.pcap.gz");
+    assert!(text(&full.stderr).contains(" times no room for a new flow, "), "{full:?}");
     let roomy = acsm("replay --flows 10k --min-severity 1 traces/attacks.pcap.gz");
     assert_eq!(text(&roomy.stderr), "");
     assert!(text(&roomy.stdout).contains("of lookups wrong at this load"));

@@ -111,6 +111,7 @@ pub fn run(args: &LiveArgs) -> anyhow::Result<ExitCode> {
         duration: args.duration.map(Duration::from_nanos),
         stats_every: Duration::from_nanos(args.stats),
         rules: &rules,
+        quiet: args.run.quiet,
     });
     let started = Instant::now();
     notify::ready();

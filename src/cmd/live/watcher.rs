@@ -15,7 +15,7 @@ use crate::cmd::{output, signals};
 use crate::engine::{NewRules, Observer, RunPlan, Snapshot, Wish};
 use crate::machine::Rules;
 use crate::report::live::{Board, View, ViewContext, stats_line};
-use crate::report::replay::Prediction;
+use crate::report::replay::{OverloadWatch, Prediction};
 use crate::spec::Sizing;
 
 const VIEW_EVERY: Duration = Duration::from_secs(1);
@@ -56,6 +56,8 @@ pub struct Watched<'a> {
     pub stats_every: Duration,
     /// The rules in force, also for those who sum up at the end.
     pub rules: &'a RefCell<&'a Rules>,
+    /// No warnings of its load.
+    pub quiet: bool,
 }
 
 /// Watches a live run.
@@ -65,6 +67,7 @@ pub struct Watcher<'a> {
     next_view: Instant,
     next_stats: Instant,
     told_of_failure: bool,
+    overload: OverloadWatch,
 }
 
 impl<'a> Watcher<'a> {
@@ -77,6 +80,7 @@ impl<'a> Watcher<'a> {
             next_stats: started + watched.stats_every,
             watched,
             told_of_failure: false,
+            overload: OverloadWatch::default(),
         }
     }
 
@@ -153,7 +157,12 @@ impl<'a> Observer<'a> for Watcher<'a> {
     fn snapshot(&mut self, snapshot: Snapshot) {
         let Watched { plan, sizing, desk, counts, board, rules, .. } = &self.watched;
         let now = Instant::now();
-        let (lookups, live) = (&snapshot.tally.lookups, snapshot.stats.live);
+        let (lookups, stats) = (&snapshot.tally.lookups, &snapshot.stats);
+        let prediction = Prediction::new(plan, sizing, lookups, stats.live);
+        let overload = self.overload.look(&prediction, stats.full);
+        if let Some(overload) = overload.filter(|_| !self.watched.quiet) {
+            output::say(format_args!("acsm: warning: {overload}"));
+        }
         let view = View::new(
             &snapshot,
             ViewContext {
@@ -163,7 +172,7 @@ impl<'a> Observer<'a> for Watcher<'a> {
                 interfaces: counts.interfaces(),
                 latest_alerts: desk.borrow().latest.list(),
                 uptime_seconds: (now - self.started).as_secs_f64(),
-                prediction: Prediction::new(plan, sizing, lookups, live),
+                prediction,
             },
         );
         if now >= self.next_stats {

@@ -46,8 +46,43 @@ impl Theory {
             }
             _ => {
                 let load = sizing.hashes as f64 * flows / sizing.cells.max(1) as f64;
-                self.cell_errors(shape, sizing.hashes, load)
+                self.cell_errors(shape, sizing.cells_per_line, sizing.hashes, load)
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::counts::FlowCells;
+    use crate::model::kbf::{SumsOfThree, errors_of};
+    use crate::spec::LayoutKind;
+
+    #[test]
+    fn wider_cells_are_predicted_with_the_lines_they_have() {
+        let traffic = Traffic::typical(6);
+        let sums = SumsOfThree::new(&traffic.mix);
+        for (cell_bits, cells_per_line) in [(8, 64), (16, 32), (32, 16)] {
+            let spec = StoreSpec {
+                layout: LayoutKind::Blocked(1),
+                expire: Expire::None,
+                cell_bits: Some(cell_bits),
+                ..StoreSpec::new(Backend::Kbf, 6)
+            };
+            let sizing = spec.sizing().unwrap();
+            let flows = spec.flows as f64;
+            let load = sizing.hashes as f64 * flows / sizing.cells as f64;
+            let on_lines_of = |cells_per_line| {
+                let cells = FlowCells::blocked(sizing.hashes, load, 1, cells_per_line);
+                errors_of(&cells, &sums, spec.decode).of_absent()
+            };
+            let expected = on_lines_of(cells_per_line);
+            let theory = Theory::for_store(&spec, traffic.clone());
+            let predicted = theory.predict(&spec, &sizing, flows).of_absent();
+            // Right to what a curve through few points is, and lines do make a difference.
+            assert!((predicted / expected - 1.0).abs() < 0.01, "{cell_bits}: {predicted}");
+            assert!(cells_per_line == 64 || predicted > 1.1 * on_lines_of(64), "{cell_bits}");
         }
     }
 }

@@ -141,8 +141,15 @@ impl Solver<'_> {
 
     fn cells(&self, room: Room, flows: f64) -> Choice {
         let load = room.hashes as f64 * flows / room.cells;
-        let errors = self.theory.cell_errors(self.shape, room.hashes, load);
+        let errors = self.cell_errors(room.hashes, load);
         Choice { room, flows, errors }
+    }
+
+    /// The errors of the filter that a run would make for this shape, unless told otherwise.
+    fn cell_errors(&self, hashes: usize, load: f64) -> ErrorRates {
+        let cell_bits = self.shape.cell_bits(self.states()).max(1);
+        let cells_per_line = self.shape.cells_per_line(cell_bits) as usize;
+        self.theory.cell_errors(self.shape, cells_per_line, hashes, load)
     }
 
     fn slots(&self, slots: &Slots, room: Room, flows: f64) -> Choice {
@@ -159,7 +166,7 @@ impl Solver<'_> {
     fn highest_load(&self, hashes: usize, target: &Target) -> Option<f64> {
         let absent = self.theory.traffic().absent;
         let excess = |load_ln: f64| {
-            let errors = self.theory.cell_errors(self.shape, hashes, load_ln.exp());
+            let errors = self.cell_errors(hashes, load_ln.exp());
             (target.measure(&errors, absent).max(1e-300) / target.rate()).ln()
         };
         last_not_above_zero(LOAD_RANGE, excess).map(f64::exp)

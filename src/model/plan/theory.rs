@@ -63,9 +63,15 @@ impl Theory {
     }
 
     /// The errors of a filter with k cells a flow and `load` flows a cell, on average where they
-    /// change in the course of a cycle.
-    pub fn cell_errors(&self, shape: Shape, hashes: usize, load: f64) -> ErrorRates {
-        let curve = self.curve(shape, hashes);
+    /// change in the course of a cycle. Only blocked layouts ask for the cells of a line.
+    pub fn cell_errors(
+        &self,
+        shape: Shape,
+        cells_per_line: usize,
+        hashes: usize,
+        load: f64,
+    ) -> ErrorRates {
+        let curve = self.curve(shape, cells_per_line, hashes);
         match shape.expire {
             Expire::None | Expire::Timer => curve.at(load),
             // That all is forgotten at times is no error: who compares forgets by the same rule.
@@ -80,15 +86,14 @@ impl Theory {
         }
     }
 
-    fn curve(&self, shape: Shape, hashes: usize) -> Rc<Curve<ErrorsAt>> {
-        let cell_bits = shape.cell_bits(self.traffic.mix.states()).max(1);
+    fn curve(&self, shape: Shape, cells_per_line: usize, hashes: usize) -> Rc<Curve<ErrorsAt>> {
         let key = CellsOf {
             backend: shape.backend,
             layout: shape.layout,
             hashes,
             cells_per_line: match shape.layout {
                 LayoutKind::Spread => 0,
-                LayoutKind::Blocked(_) => shape.cells_per_line(cell_bits) as usize,
+                LayoutKind::Blocked(_) => cells_per_line,
             },
             ghosts: shape.expire == Expire::Timer,
         };

@@ -82,6 +82,8 @@ pub struct StoreView {
     pub deleted: u64,
     /// Flows that had to leave for others.
     pub evicted: u64,
+    /// Insertions that found no room.
+    pub full: u64,
 }
 
 /// A busy address.
@@ -157,6 +159,7 @@ impl View {
                 inserted: stats.inserted,
                 deleted: stats.deleted,
                 evicted: stats.evicted,
+                full: stats.full,
             },
             one_way: snapshot.one_way,
             no_session_muted: snapshot.no_session_muted,

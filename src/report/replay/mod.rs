@@ -6,5 +6,5 @@ mod prediction;
 mod summary;
 
 pub use errors::ErrorReport;
-pub use prediction::Prediction;
+pub use prediction::{Overload, OverloadWatch, Prediction};
 pub use summary::{Context, StoreReport, Summary};
