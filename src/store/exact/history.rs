@@ -195,10 +195,11 @@ impl Store for History {
     type Place = ExactPlace;
 
     const WRITES_UNKNOWN: bool = false;
+    const BY_KEY: bool = true;
 
     #[inline]
     fn locate(&self, flow: &Flow) -> ExactPlace {
-        ExactPlace { key: flow.key, tag: (flow.id.position_bits() >> 32) as u32 }
+        ExactPlace::of(flow)
     }
 
     #[inline]

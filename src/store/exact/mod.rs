@@ -81,6 +81,13 @@ pub struct ExactPlace {
     tag: u32,
 }
 
+impl ExactPlace {
+    #[inline]
+    fn of(flow: &Flow) -> ExactPlace {
+        ExactPlace { key: flow.key, tag: (flow.id.position_bits() >> 32) as u32 }
+    }
+}
+
 const NONE: u32 = u32::MAX;
 
 impl Exact {
@@ -199,7 +206,7 @@ impl Store for Exact {
 
     #[inline]
     fn locate(&self, flow: &Flow) -> ExactPlace {
-        ExactPlace { key: flow.key, tag: (flow.id.position_bits() >> 32) as u32 }
+        ExactPlace::of(flow)
     }
 
     #[inline]
