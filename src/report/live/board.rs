@@ -1,23 +1,38 @@
-//! Where the latest view hangs.
+//! Where the latest view hangs, and what the last minutes were like.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::View;
+use super::{History, Sample, View};
 
-/// Holds the latest [`View`]. Clones are the same board.
+/// Holds the latest [`View`] and the [`History`] up to it. Clones are the same board.
 #[derive(Debug, Clone, Default)]
-pub struct Board(Arc<Mutex<Option<Arc<View>>>>);
+pub struct Board(Arc<Mutex<Posted>>);
+
+#[derive(Debug, Default)]
+struct Posted {
+    view: Option<Arc<View>>,
+    history: History,
+}
 
 impl Board {
     /// Puts up a view in place of the one before.
     pub fn put(&self, view: View) {
-        let fresh = Some(Arc::new(view));
-        // A reader that panicked left nothing half-done: the lock covers one pointer.
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = fresh;
+        let view = Arc::new(view);
+        let mut posted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(before) = &posted.view {
+            let sample = Sample::between(before, &view);
+            posted.history.add(sample);
+        }
+        posted.view = Some(view);
     }
 
     /// The latest view; `None` in the first second.
     pub fn latest(&self) -> Option<Arc<View>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).view.clone()
+    }
+
+    /// A copy of the history: for who looks a few times a second, not for each of a thousand.
+    pub fn history(&self) -> History {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).history.clone()
     }
 }

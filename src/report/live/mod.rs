@@ -1,21 +1,23 @@
 //! A live run while it goes on: what dashboards, metrics and `stats` events show.
 //!
 //! ```text
-//! engine::Snapshot + capture counts + latest alerts → View → Board → whoever looks
+//! engine::Snapshot + capture counts + latest alerts → View → Board (and its History) → whoever looks
 //! ```
 //!
 //! Once a second the run makes a [`View`], in names instead of numbers, and puts it on the [`Board`].
 //! Readers take the latest one whenever they like, from any thread: they hold a lock for as long as it
-//! takes to copy a pointer, so however many or slow they are, the capture does not wait for them.
+//! takes to copy a pointer or ten minutes of samples, so however many or slow they are, the capture does not wait for them.
 //! Counts are totals since the start; rates come from two views and their `uptime_seconds`.
 
 mod board;
+mod history;
 mod latest;
 mod stats;
 mod summary;
 mod view;
 
 pub use board::Board;
+pub use history::{History, Sample};
 pub use latest::{LatestAlerts, SeenAlert};
 pub use stats::stats_line;
 pub use summary::{LiveSummary, capture_page};
