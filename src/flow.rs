@@ -187,7 +187,7 @@ impl Keyer {
 
     /// The digest of the packet's flow and its direction in it. IPv4 pairs, the common case, are
     /// told without the detour by their key.
-    #[inline]
+    #[inline(always)]
     pub fn flow_id(&self, packet: &Packet) -> (FlowId, Direction) {
         match (packet.src, packet.dst) {
             (IpAddr::V4(src), IpAddr::V4(dst)) if self.is_addresses_only() => {
@@ -201,6 +201,7 @@ impl Keyer {
     }
 
     /// The digest of a flow key.
+    #[inline(never)]
     pub fn id(&self, key: &FlowKey) -> FlowId {
         let rest = u64::from(key.src_port) << 48
             | u64::from(key.dst_port) << 32

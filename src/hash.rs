@@ -20,7 +20,7 @@ impl HashKey {
     }
 
     /// SipHash-1-3-128 of `words`, read as little-endian bytes.
-    #[inline]
+    #[inline(always)]
     pub fn digest<const N: usize>(self, words: [u64; N]) -> u128 {
         let mut v = Sip {
             v0: self.k0 ^ 0x736f_6d65_7073_6575,

@@ -53,6 +53,28 @@ pub trait Source {
     /// no error: the source remembers it and goes on with what is left.
     fn next_frame(&mut self) -> Result<Option<Frame<'_>>, CaptureError>;
 
+    /// Gives `take` the next frames, at most `most` of them, and no more than can be had without
+    /// waiting, but for the first. Says whether more may follow. For those who take all frames
+    /// alike: a source that has many at hand gives them quicker so.
+    #[inline(always)]
+    fn next_frames(
+        &mut self,
+        most: usize,
+        mut take: impl FnMut(&Frame<'_>),
+    ) -> Result<bool, CaptureError>
+    where
+        Self: Sized,
+    {
+        for n in 0..most {
+            if n > 0 && self.may_wait() {
+                break;
+            }
+            let Some(frame) = self.next_frame()? else { return Ok(false) };
+            take(&frame);
+        }
+        Ok(true)
+    }
+
     /// Whether the next frame may be long in coming: time to bring what is there to an end.
     #[inline]
     fn may_wait(&self) -> bool {

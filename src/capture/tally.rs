@@ -23,8 +23,12 @@ impl FrameTally {
     #[inline]
     pub fn add(&mut self, time: Timestamp, parsed: Result<u32, Skip>) {
         self.packets += 1;
-        let (first, last) = self.span.unwrap_or((time, time));
-        self.span = Some((first.min(time), last.max(time)));
+        match &mut self.span {
+            // Nearly always.
+            Some((_, last)) if time >= *last => *last = time,
+            Some((first, _)) => *first = time.min(*first),
+            None => self.span = Some((time, time)),
+        }
         match parsed {
             Ok(wire_bytes) => {
                 self.tcp_packets += 1;

@@ -29,7 +29,7 @@ pub struct RunArgs {
     #[command(flatten)]
     pub store: StoreArgs,
 
-    /// Worker threads, 1 to 16 [default: number of cores]
+    /// Threads, the one that reads among them: 1 to 16 [default: number of cores]
     #[arg(long, help_heading = RUN, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=16))]
     pub workers: Option<u8>,
 

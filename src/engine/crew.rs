@@ -1,10 +1,14 @@
-//! The workers of a run, in threads of their own or, alone, in the caller's.
+//! The workers of a run: one in the thread that reads, the others in threads of their own.
 //!
 //! Packets travel in rounds. Each worker gets its part of every round, in order, and gives the
 //! buffer back with what it found; so a round is complete when each worker has given one back, and
 //! no message needs a number. Bounded queues are the only thing that flows back.
+//!
+//! Reading takes about as long as working, so the thread that reads owns only what keeps it as busy
+//! as the others ([`Duties`]): alone all of the shards, of two threads few, of more none.
 
 use crossbeam_channel::{Receiver, Sender, bounded};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::thread::{Scope, ScopedJoinHandle};
 
@@ -41,19 +45,17 @@ enum Order<'plan> {
 
 /// Workers that take events and give findings back, round by round.
 pub struct Crew<'scope, 'plan, S: Store> {
-    hands: Hands<'scope, 'plan, S>,
+    /// The worker in the thread that reads…
+    reader: Box<Worker<'plan, S>>,
+    /// …and what it found in rounds that are with the others.
+    found: VecDeque<Findings>,
+    hands: Vec<Hand<'scope, 'plan>>,
     /// Nobody else holds it while it is being filled.
     filling: Arc<Round>,
     /// Rounds that are done: room that is used again.
     spare: Vec<Arc<Round>>,
     /// Buffers for findings, likewise.
     spare_findings: Vec<Findings>,
-    in_flight: usize,
-}
-
-enum Hands<'scope, 'plan, S: Store> {
-    Inline(Box<Worker<'plan, S>>),
-    Threads(Vec<Hand<'scope, 'plan>>),
 }
 
 struct Hand<'scope, 'plan> {
@@ -62,34 +64,60 @@ struct Hand<'scope, 'plan> {
     thread: ScopedJoinHandle<'scope, WorkerReport>,
 }
 
+/// Which worker owns which shard. Worker 0 is the one in the thread that reads.
+#[derive(Debug, Clone, Copy)]
+pub struct Duties {
+    workers: usize,
+    owners: [u8; FlowId::SHARDS],
+}
+
+impl Duties {
+    /// Shares the shards out among so many workers, where the work on a packet takes so many times
+    /// as long as reading it.
+    pub fn new(workers: usize, work_per_reading: f64) -> Duties {
+        let workers = workers.clamp(1, FlowId::SHARDS);
+        let fair_share = (1.0 + work_per_reading) / workers as f64;
+        let of_reader = ((fair_share - 1.0) / work_per_reading).clamp(0.0, 1.0);
+        let of_reader = (of_reader * FlowId::SHARDS as f64) as usize;
+        let owner = |shard| match shard < of_reader || workers == 1 {
+            true => 0,
+            false => 1 + (shard - of_reader) % (workers - 1),
+        };
+        Duties { workers, owners: std::array::from_fn(|shard| owner(shard) as u8) }
+    }
+
+    /// How many workers there are; the first may have nothing to do.
+    pub fn workers(&self) -> usize {
+        self.workers
+    }
+
+    /// The worker that owns a shard.
+    #[inline]
+    pub fn owner(&self, shard: usize) -> usize {
+        self.owners[shard % FlowId::SHARDS].into()
+    }
+}
+
 /// A worker thread ended before its time: it panicked.
 #[derive(Debug, Clone, Copy, thiserror::Error)]
 #[error("a worker thread ended unexpectedly")]
 pub struct WorkerLost;
 
-/// Which worker of `workers` owns a shard.
-pub const fn owner(shard: usize, workers: usize) -> usize {
-    shard % workers
-}
-
 impl<'scope, 'plan: 'scope, S: Store + 'scope> Crew<'scope, 'plan, S> {
-    /// Sets `workers` to work: one alone in this thread, several each in its own.
+    /// Sets workers to work: `reader` in this thread, the others each in its own.
     pub fn new(
-        mut workers: Vec<Worker<'plan, S>>,
+        reader: Worker<'plan, S>,
+        others: impl IntoIterator<Item = Worker<'plan, S>>,
         scope: &'scope Scope<'scope, '_>,
     ) -> Crew<'scope, 'plan, S> {
-        let count = workers.len().clamp(1, FlowId::SHARDS);
-        let hands = match workers.pop() {
-            Some(worker) if workers.is_empty() => Hands::Inline(Box::new(worker)),
-            last => {
-                workers.extend(last);
-                let start = |(number, worker)| start(number, worker, scope);
-                Hands::Threads(workers.into_iter().enumerate().map(start).collect())
-            }
-        };
-        let (spare, spare_findings) = (Vec::new(), Vec::new());
-        let filling = Arc::new(Round::new(count));
-        Crew { hands, filling, spare, spare_findings, in_flight: 0 }
+        Crew {
+            reader: Box::new(reader),
+            found: VecDeque::with_capacity(IN_FLIGHT),
+            hands: others.into_iter().map(|worker| start(worker, scope)).collect(),
+            filling: Arc::default(),
+            spare: Vec::new(),
+            spare_findings: Vec::new(),
+        }
     }
 
     /// The round being filled.
@@ -101,36 +129,32 @@ impl<'scope, 'plan: 'scope, S: Store + 'scope> Crew<'scope, 'plan, S> {
     /// Sends the round off. With `findings` come back those of a round that is done, if enough
     /// are on their way; says whether one came.
     pub fn send(&mut self, findings: &mut Findings) -> Result<bool, WorkerLost> {
-        match &mut self.hands {
-            Hands::Inline(worker) => {
-                for events in &self.filling.events {
-                    worker.process(&self.filling.packets, events, findings);
-                }
-                self.filling().give_back(findings);
-                return Ok(true);
-            }
-            Hands::Threads(hands) => {
-                let next = self.spare.pop().unwrap_or_else(|| Arc::new(Round::new(hands.len())));
-                let round = std::mem::replace(&mut self.filling, next);
-                for hand in hands.iter() {
-                    let findings = self.spare_findings.pop().unwrap_or_default();
-                    let batch = Batch { round: Arc::clone(&round), findings };
-                    hand.orders.send(Order::Work(batch)).map_err(|_| WorkerLost)?;
-                }
-            }
+        if self.hands.is_empty() {
+            self.reader.process(&self.filling, findings);
+            self.filling().give_back(findings);
+            return Ok(true);
         }
-        self.in_flight += 1;
-        if self.in_flight == IN_FLIGHT { self.receive(findings) } else { Ok(false) }
+        let next = self.spare.pop().unwrap_or_default();
+        let round = std::mem::replace(&mut self.filling, next);
+        for hand in &self.hands {
+            let findings = self.spare_findings.pop().unwrap_or_default();
+            let batch = Batch { round: Arc::clone(&round), findings };
+            hand.orders.send(Order::Work(batch)).map_err(|_| WorkerLost)?;
+        }
+        let mut found = self.spare_findings.pop().unwrap_or_default();
+        self.reader.process(&round, &mut found);
+        self.found.push_back(found);
+        drop(round);
+        if self.found.len() == IN_FLIGHT { self.receive(findings) } else { Ok(false) }
     }
 
     /// Waits for the oldest round on its way; says whether there was one.
     pub fn receive(&mut self, findings: &mut Findings) -> Result<bool, WorkerLost> {
-        let Hands::Threads(hands) = &self.hands else { return Ok(false) };
-        if self.in_flight == 0 {
-            return Ok(false);
-        }
+        let Some(mut found) = self.found.pop_front() else { return Ok(false) };
+        findings.append(&mut found);
+        self.spare_findings.push(found);
         let mut done = None;
-        for hand in hands {
+        for hand in &self.hands {
             let mut batch = hand.results.recv().map_err(|_| WorkerLost)?;
             findings.append(&mut batch.findings);
             self.spare_findings.push(batch.findings);
@@ -142,52 +166,36 @@ impl<'scope, 'plan: 'scope, S: Store + 'scope> Crew<'scope, 'plan, S> {
             round.give_back(findings);
             self.spare.push(done);
         }
-        self.in_flight -= 1;
         Ok(true)
     }
 
     /// Tells every worker that nothing was alive for a whole epoch, up to this one.
     pub fn pass_silence(&mut self, now: Epoch) -> Result<(), WorkerLost> {
-        match &mut self.hands {
-            Hands::Inline(worker) => worker.pass_silence(now),
-            Hands::Threads(hands) => tell(hands, || Order::PassSilence(now))?,
-        }
-        Ok(())
+        self.reader.pass_silence(now);
+        tell(&self.hands, || Order::PassSilence(now))
     }
 
     /// Lets every worker go on under `new` rules in place of `old` ones.
     pub fn follow(&mut self, old: &'plan Rules, new: &'plan NewRules) -> Result<(), WorkerLost> {
-        match &mut self.hands {
-            Hands::Inline(worker) => worker.follow(old, new),
-            Hands::Threads(hands) => tell(hands, || Order::Follow(old, new))?,
-        }
-        Ok(())
+        self.reader.follow(old, new);
+        tell(&self.hands, || Order::Follow(old, new))
     }
 
     /// What all workers counted so far, and what the store holds.
     pub fn report(&self) -> Result<(Tally, StoreStats), WorkerLost> {
-        let reports = match &self.hands {
-            Hands::Inline(worker) => vec![worker.counts()],
-            Hands::Threads(hands) => {
-                let (reply, reports) = bounded(hands.len());
-                tell(hands, || Order::Report(reply.clone()))?;
-                drop(reply);
-                reports.iter().collect()
-            }
-        };
-        Ok(added_up(reports))
+        let (reply, reports) = bounded(self.hands.len());
+        tell(&self.hands, || Order::Report(reply.clone()))?;
+        drop(reply);
+        Ok(added_up([self.reader.counts()].into_iter().chain(reports)))
     }
 
     /// Lets every worker finish, and adds up what they counted.
     pub fn finish(self, now: Epoch) -> Result<(Tally, StoreStats), WorkerLost> {
-        let reports = match self.hands {
-            Hands::Inline(worker) => vec![worker.finish(now)],
-            Hands::Threads(hands) => {
-                tell(&hands, || Order::Finish(now))?;
-                let ended = hands.into_iter().map(|hand| hand.thread.join());
-                ended.collect::<Result<_, _>>().map_err(|_| WorkerLost)?
-            }
-        };
+        tell(&self.hands, || Order::Finish(now))?;
+        let mut reports = vec![self.reader.finish(now)];
+        for hand in self.hands {
+            reports.push(hand.thread.join().map_err(|_| WorkerLost)?);
+        }
         Ok(added_up(reports))
     }
 }
@@ -201,7 +209,7 @@ fn tell<'plan>(
 }
 
 /// Shards are added in their own order: sums of fractions must not depend on who owned which.
-fn added_up(reports: Vec<WorkerReport>) -> (Tally, StoreStats) {
+fn added_up(reports: impl IntoIterator<Item = WorkerReport>) -> (Tally, StoreStats) {
     let mut tally = Tally::default();
     let mut shards = Vec::new();
     for (worker_tally, worker_shards) in reports {
@@ -215,19 +223,17 @@ fn added_up(reports: Vec<WorkerReport>) -> (Tally, StoreStats) {
 }
 
 fn start<'scope, 'plan: 'scope, S: Store + 'scope>(
-    number: usize,
     worker: Worker<'plan, S>,
     scope: &'scope Scope<'scope, '_>,
 ) -> Hand<'scope, 'plan> {
     let (orders, orders_in) = bounded(IN_FLIGHT);
     let (results_out, results) = bounded(IN_FLIGHT);
-    let thread = scope.spawn(move || serve(number, worker, &orders_in, &results_out));
+    let thread = scope.spawn(move || serve(worker, &orders_in, &results_out));
     Hand { orders, results, thread }
 }
 
 /// A worker thread's life. It ends with its orders: also when the sending side gave up.
 fn serve<'plan, S: Store>(
-    number: usize,
     mut worker: Worker<'plan, S>,
     orders: &Receiver<Order<'plan>>,
     results: &Sender<Batch>,
@@ -236,10 +242,7 @@ fn serve<'plan, S: Store>(
     for order in orders {
         match order {
             Order::Work(mut batch) => {
-                let Batch { round, findings } = &mut batch;
-                if let Some(events) = round.events.get(number) {
-                    worker.process(&round.packets, events, findings);
-                }
+                worker.process(&batch.round, &mut batch.findings);
                 if results.send(batch).is_err() {
                     break;
                 }

@@ -1,7 +1,6 @@
 //! What a worker gets to know of a packet, and the rounds in which it comes.
 
 use super::clock::Tick;
-use super::crew::owner;
 use super::finding::Findings;
 use crate::flow::{Direction, FlowId, Packet, TcpFlags};
 use crate::machine::{Machine, Outcome};
@@ -46,25 +45,42 @@ impl Event {
     }
 }
 
-/// So many packets in their order, and each worker's share of their events.
+/// So many packets in their order, and their events.
 #[derive(Debug, Clone)]
 pub struct Round {
     /// The packets, at their events' `index`.
     pub packets: Vec<Packet>,
-    /// The events, by worker.
-    pub events: Vec<Vec<Event>>,
-    /// The worker of each shard.
-    owners: [u8; FlowId::SHARDS],
+    /// The events, by the shard of their flow.
+    events: [Vec<Event>; FlowId::SHARDS],
+}
+
+/// An empty round, with room for all its packets and for twice the share of each shard.
+impl Default for Round {
+    fn default() -> Round {
+        let events = || Vec::with_capacity(2 * Round::PACKETS / FlowId::SHARDS);
+        Round {
+            packets: Vec::with_capacity(Round::PACKETS),
+            events: std::array::from_fn(|_| events()),
+        }
+    }
 }
 
 impl Round {
-    /// An empty round for so many workers.
-    pub fn new(workers: usize) -> Round {
-        Round {
-            packets: Vec::new(),
-            events: (0..workers).map(|_| Vec::new()).collect(),
-            owners: std::array::from_fn(|shard| owner(shard, workers) as u8),
-        }
+    /// TCP packets in a round: enough to make hand-overs cheap, few enough to stay in cache.
+    pub const PACKETS: usize = 4096;
+
+    /// The events of a shard.
+    pub fn events(&self, shard: usize) -> &[Event] {
+        self.events.get(shard).map_or(&[], Vec::as_slice)
+    }
+
+    /// The packets from `start` on, and where their events go.
+    #[inline]
+    pub fn split(&mut self, start: usize) -> (&[Packet], impl FnMut(Event)) {
+        let Round { packets, events } = self;
+        (packets.get(start..).unwrap_or_default(), |event: Event| {
+            events[event.id.shard() % FlowId::SHARDS].push(event);
+        })
     }
 
     /// Puts its packets to what was found in them, and is empty again.
@@ -72,14 +88,5 @@ impl Round {
         std::mem::swap(&mut self.packets, &mut findings.packets);
         self.packets.clear();
         self.events.iter_mut().for_each(Vec::clear);
-    }
-
-    /// Gives an event to the worker that owns its flow.
-    #[inline]
-    pub fn push(&mut self, event: Event) {
-        let worker = self.owners[event.id.shard()];
-        if let Some(events) = self.events.get_mut(usize::from(worker)) {
-            events.push(event);
-        }
     }
 }

@@ -9,21 +9,16 @@ use super::observer::NewRules;
 use super::run::RunPlan;
 use super::thresholds::{Firing, Losses, PreparedTuple, SketchLimits, Thresholds};
 use super::top::TopTalkers;
-use crate::flow::{Direction, FlowId, FlowKeyKind, Keyer, Packet};
+use crate::flow::{FlowKeyKind, Keyer, Packet};
 use crate::store::Epoch;
 use crate::time::Timestamp;
+
+/// Packets that go through the front together, at most.
+pub const GROUP: usize = 16;
 
 /// Two addresses whose flows are shown step by step, in either direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Watch(pub IpAddr, pub IpAddr);
-
-/// What is found out about a packet ahead of its turn.
-#[derive(Debug, Clone, Copy)]
-pub struct Prepared {
-    tuple: PreparedTuple,
-    id: FlowId,
-    direction: Direction,
-}
 
 /// Everything that must see all packets, in their order.
 pub struct Front {
@@ -60,29 +55,35 @@ impl Front {
         }
     }
 
-    /// Finds out which flow a packet is of, and begins to load what [`event`](Self::event) will
-    /// need for it soon.
-    #[inline]
-    pub fn prepare(&self, packet: &Packet) -> Prepared {
-        let tuple = self.thresholds.as_ref().map(|thresholds| thresholds.prepare(packet));
-        let (id, direction) = self.keyer.flow_id(packet);
-        Prepared { tuple: tuple.unwrap_or(PreparedTuple::NOTHING), id, direction }
+    /// Makes events of a group of packets, the first of which has this index in its round. Counts
+    /// them against thresholds when all have been looked at: by then what that needs has come from
+    /// memory.
+    #[inline(always)] // once, into the loop that reads
+    pub fn group(
+        &mut self,
+        packets: &[Packet],
+        first_index: usize,
+        mut push: impl FnMut(Event),
+        firings: &mut Vec<(u32, Firing)>,
+    ) {
+        let mut tuples = [PreparedTuple::NOTHING; GROUP];
+        let indexed = || packets.iter().zip(first_index as u32..);
+        for ((packet, index), tuple) in indexed().zip(&mut tuples) {
+            if let Some(thresholds) = &self.thresholds {
+                *tuple = thresholds.prepare(packet);
+            }
+            push(self.event(packet, index));
+        }
+        let Some(thresholds) = &mut self.thresholds else { return };
+        for ((packet, index), tuple) in indexed().zip(tuples) {
+            let mut fired = |firing| firings.push((index, firing));
+            thresholds.observe_prepared(packet, tuple, &mut fired);
+        }
     }
 
-    /// The event that a prepared packet is, and what thresholds it breaks.
-    #[inline]
-    pub fn event(
-        &mut self,
-        packet: &Packet,
-        prepared: Prepared,
-        index: u32,
-        firings: &mut Vec<(u32, Firing)>,
-    ) -> Event {
-        if let Some(thresholds) = &mut self.thresholds {
-            let mut fired = |firing| firings.push((index, firing));
-            thresholds.observe_prepared(packet, prepared.tuple, &mut fired);
-        }
-        let Prepared { id, direction, .. } = prepared;
+    #[inline(always)]
+    fn event(&mut self, packet: &Packet, index: u32) -> Event {
+        let (id, direction) = self.keyer.flow_id(packet);
         let tick = self.clock.advance(packet.time);
         self.last = tick.epoch;
         if let Some(top) = &mut self.top {
@@ -170,12 +171,6 @@ impl Front {
     pub fn is_one_way(&self) -> bool {
         self.learning.is_one_way()
     }
-}
-
-impl Prepared {
-    /// That of no packet: room for one.
-    pub const NOTHING: Prepared =
-        Prepared { tuple: PreparedTuple::NOTHING, id: FlowId(0), direction: Direction::Forward };
 }
 
 impl Watch {

@@ -7,10 +7,10 @@ use std::thread;
 
 use super::alert::Sink;
 use super::clock::Phase;
-use super::crew::{Crew, WorkerLost, owner};
+use super::crew::{Crew, Duties, WorkerLost};
 use super::event::Round;
 use super::finding::Findings;
-use super::front::{Front, Prepared, Watch};
+use super::front::{Front, GROUP, Watch};
 use super::gather::{AlertCounts, Gather};
 use super::hygiene::AlertFilter;
 use super::observer::{Observer, Snapshot, Wish};
@@ -20,13 +20,16 @@ use super::verify::{Scope, Verifier};
 use super::worker::{WorkPlan, Worker};
 use crate::capture::parse::Parser;
 use crate::capture::{CaptureError, FrameTally, Source};
-use crate::flow::{FlowId, Keyer, Packet};
+use crate::flow::{FlowId, Keyer};
 use crate::machine::{RuleSet, Rules, Suppressions};
 use crate::spec::StoreSpec;
 use crate::store::{Store, StoreError, StoreStats, StoreUser, with_store};
 
-/// TCP packets in a round: enough to make hand-overs cheap, few enough to stay in cache.
-const ROUND: usize = 8192;
+/// What a worker does with a packet takes so many times as long as what is done before: measured
+/// with kbf, the paper's rules and plain files.
+const WORK_PER_READING: f64 = 0.9;
+/// The same with an exact shadow beside the store.
+const VERIFIED_WORK_PER_READING: f64 = 3.0;
 
 /// Everything that a run goes by.
 #[derive(Debug, Clone)]
@@ -51,7 +54,7 @@ pub struct RunPlan {
     pub seed: u64,
     /// Whether look-ups that find nothing touch the cells they met.
     pub touch_absent: bool,
-    /// How many workers, 1 to 16.
+    /// How many threads, the one that reads among them: 1 to 16.
     pub workers: usize,
     /// Whether snapshots tell the busiest addresses.
     pub top_talkers: bool,
@@ -124,19 +127,22 @@ impl<'a, F: Source, K: Sink, R: Observer<'a>> StoreUser for Job<'a, F, K, R> {
     type Output = Result<Outcome, RunError>;
 
     fn run<S: Store + 'static>(self, make: impl Fn() -> Result<S, StoreError>) -> Self::Output {
-        let workers = crew_of(self.plan, make)?;
-        thread::scope(|scope| self.drive(Crew::new(workers, scope)))
+        let work = if self.plan.verify { VERIFIED_WORK_PER_READING } else { WORK_PER_READING };
+        let duties = Duties::new(self.plan.workers, work);
+        let mut workers = crew_of(self.plan, duties, make)?.into_iter();
+        let Some(reader) = workers.next() else { return Err(WorkerLost.into()) };
+        thread::scope(|scope| self.drive(Crew::new(reader, workers, scope)))
     }
 }
 
 fn crew_of<S: Store>(
     plan: &RunPlan,
+    duties: Duties,
     make: impl Fn() -> Result<S, StoreError>,
 ) -> Result<Vec<Worker<'_, S>>, StoreError> {
-    let count = plan.workers.clamp(1, FlowId::SHARDS);
-    let mut stores: Vec<Vec<(usize, S)>> = (0..count).map(|_| Vec::new()).collect();
+    let mut stores: Vec<Vec<(usize, S)>> = (0..duties.workers()).map(|_| Vec::new()).collect();
     for shard in 0..FlowId::SHARDS {
-        stores[owner(shard, count)].push((shard, make()?));
+        stores[duties.owner(shard)].push((shard, make()?));
     }
     let work = WorkPlan {
         machine: &plan.rules.machine,
@@ -271,12 +277,8 @@ fn gather_for<'a, K: Sink>(plan: &'a RunPlan, sink: &'a mut K) -> Gather<'a, K> 
     Gather::new(sink, plan.keyer, filter(), plan.verify.then(filter))
 }
 
-/// So many packets are parsed before the first of them is looked at: by then what they need has
-/// come from memory.
-const GROUP: usize = 16;
-
-/// A group ends after so many frames, be they TCP or not: signals and progress bars wait for it.
-pub(super) const GROUP_FRAMES_MAX: usize = 4096;
+/// A round ends after so many frames, be they TCP or not: signals and progress bars wait for it.
+const ROUND_FRAMES_MAX: usize = 8 * Round::PACKETS;
 
 /// What it takes to fill a round.
 struct Reader<'r, F> {
@@ -294,46 +296,24 @@ impl<F: Source> Reader<'_, F> {
         frames: &mut FrameTally,
         firings: &mut Vec<(u32, Firing)>,
     ) -> Result<bool, CaptureError> {
-        let mut prepared = [Prepared::NOTHING; GROUP];
-        while round.packets.len() < ROUND {
+        let (source, front, parser) = (&mut *self.source, &mut *self.front, self.parser);
+        let mut frames_left = ROUND_FRAMES_MAX;
+        while round.packets.len() + GROUP <= Round::PACKETS && frames_left > 0 {
             let start = round.packets.len();
-            let more = self.read_group(&mut round.packets, frames);
+            let more = source.next_frames(GROUP, |frame| {
+                let parsed = parser.parse_with(frame, |packet| round.packets.push(packet));
+                frames.add(frame.time, parsed.map(|()| frame.wire_bytes));
+            });
+            frames_left = frames_left.saturating_sub(GROUP);
             // What was read before an end or an error counts.
-            let group = round.packets.get(start..).unwrap_or_default();
-            for (packet, prepared) in group.iter().zip(&mut prepared) {
-                *prepared = self.front.prepare(packet);
-            }
-            for (index, prepared) in (start..round.packets.len()).zip(prepared) {
-                let packet = &round.packets[index];
-                let event = self.front.event(packet, prepared, index as u32, firings);
-                round.push(event);
-            }
+            let (packets, push) = round.split(start);
+            front.group(packets, start, push, firings);
             if !more? {
                 return Ok(false);
             }
-            if round.packets.len() < start + GROUP || self.source.may_wait() {
+            if source.may_wait() {
                 break;
             }
-        }
-        Ok(true)
-    }
-
-    /// Reads a group of packets, or what the source has to give at the moment. Says whether there
-    /// may be more.
-    #[inline]
-    fn read_group(
-        &mut self,
-        packets: &mut Vec<Packet>,
-        frames: &mut FrameTally,
-    ) -> Result<bool, CaptureError> {
-        let full = packets.len() + GROUP;
-        for n in 0..GROUP_FRAMES_MAX {
-            if packets.len() == full || n > 0 && self.source.may_wait() {
-                break;
-            }
-            let Some(frame) = self.source.next_frame()? else { return Ok(false) };
-            let parsed = self.parser.parse_with(&frame, |packet| packets.push(packet));
-            frames.add(frame.time, parsed.map(|()| frame.wire_bytes));
         }
         Ok(true)
     }

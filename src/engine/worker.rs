@@ -1,12 +1,12 @@
 //! A worker: for each packet look the flow up, step its machine, write the store, age it.
 
 use super::alert::WatchStep;
-use super::event::Event;
+use super::event::{Event, Round};
 use super::finding::{Finding, Findings};
 use super::observer::{NewRules, carried_over};
 use super::tally::Tally;
 use super::verify::Verifier;
-use crate::flow::{FlowId, FlowKey, Keyer, Packet};
+use crate::flow::{FlowKey, Keyer, Packet};
 use crate::machine::{Machine, Next, Outcome, RuleSet, Rules};
 use crate::state::{Lookup, State};
 use crate::store::{Epoch, Flow, Stamp, Store, StoreStats};
@@ -39,8 +39,6 @@ pub(super) const SWEEP_CELLS: usize = 256;
 pub struct Worker<'a, S: Store> {
     plan: WorkPlan<'a>,
     shards: Vec<Shard<S>>,
-    /// Maps a flow's shard to its place in `shards`.
-    shard_at: [usize; FlowId::SHARDS],
     /// Which states are half-open: they live shorter.
     half_open: [bool; State::LIMIT],
     /// Where the flows of the next events are: a ring, used again for each round.
@@ -74,127 +72,28 @@ impl<'a, S: Store> Worker<'a, S> {
         stores: Vec<(usize, S)>,
         verifier: Option<Verifier>,
     ) -> Worker<'a, S> {
-        let mut shard_at = [0; FlowId::SHARDS];
-        for (place, (number, _)) in stores.iter().enumerate() {
-            shard_at[*number] = place;
-        }
         let half_open = plan.machine.half_open();
         let shard = |(number, store)| Shard { number, store, events: 0, epoch: Epoch::default() };
         let shards = stores.into_iter().map(shard).collect();
         let places = Vec::with_capacity(AHEAD);
-        Worker { plan, shards, shard_at, half_open, places, verifier, tally: Tally::default() }
+        Worker { plan, shards, half_open, places, verifier, tally: Tally::default() }
     }
 
-    /// Drives the flows of `events`, in order, and notes what it found. `packets` are those of the
-    /// whole round; they are looked at only where a packet says more than its event.
-    pub fn process(&mut self, packets: &[Packet], events: &[Event], findings: &mut Findings) {
-        let start = (self.plan.stopwatch)();
-        let mut places = std::mem::take(&mut self.places);
-        places.clear();
-        places.extend(events.iter().take(AHEAD).map(|event| self.locate(packets, event)));
-        for (n, event) in events.iter().enumerate() {
-            let ring = &mut places[n % AHEAD];
-            let place = *ring;
-            if let Some(soon) = events.get(n + AHEAD) {
-                *ring = self.locate(packets, soon);
-            }
-            if let Some(step) = self.advance(event, &place) {
-                self.report(event, &step, findings);
-                self.verify(packets, event, &step, findings);
-            }
+    /// Drives the flows of its shards by their events of a round, and notes what it found. Goes
+    /// shard by shard, whatever the order of packets: what one shard takes of memory, and the
+    /// tables by which the processor finds it, stay in the caches meanwhile.
+    pub fn process(&mut self, round: &Round, findings: &mut Findings) {
+        let Worker { plan, shards, half_open, places, verifier, tally } = self;
+        let start = (plan.stopwatch)();
+        let mut worked = false;
+        for shard in shards {
+            let events = round.events(shard.number);
+            worked |= !events.is_empty();
+            let mut desk = Desk { plan, half_open, verifier, tally, packets: &round.packets };
+            desk.process(shard, events, places, findings);
         }
-        self.places = places;
-        if !events.is_empty() {
-            self.tally.batch_nanos.record((self.plan.stopwatch)().saturating_sub(start));
-        }
-    }
-
-    /// Where the flow of an event is; what it needs begins to load.
-    #[inline(always)]
-    fn locate(&self, packets: &[Packet], event: &Event) -> S::Place {
-        let store = &self.shards[self.shard_at[event.id.shard()]].store;
-        let key = match S::BY_KEY {
-            true => self.plan.keyer.key(&packets[event.index as usize]).0,
-            false => FlowKey::UNSPECIFIED,
-        };
-        let place = store.locate(&Flow { key, id: event.id });
-        store.prefetch(&place);
-        place
-    }
-
-    /// Drives a flow by one event. Says what became of it if anybody has to know.
-    #[inline]
-    fn advance(&mut self, event: &Event, place: &S::Place) -> Option<Step> {
-        let shard = &mut self.shards[self.shard_at[event.id.shard()]];
-        if event.epoch != shard.epoch {
-            shard.pass_to(event.epoch);
-        }
-        let epoch_before = shard.store.epoch(event.epoch);
-        let answer = shard.store.lookup(place, event.epoch);
-        let outcome = event.step(self.plan.machine, answer);
-        self.tally.lookups.count(answer);
-        if let Next::Go(state) = outcome.next {
-            self.tally.entered[state.index()] += 1;
-        }
-
-        let stamp = |state| event.tick().stamp(is_half_open(&self.half_open, state));
-        let state = write(&mut shard.store, place, answer, outcome.next, &stamp, event.epoch);
-        if self.plan.touch_absent && answer == Lookup::Absent && state.is_none() {
-            shard.store.touch(place, answer, event.epoch.stamp());
-        }
-
-        shard.events += 1;
-        if shard.events == SWEEP_EVERY {
-            shard.events = 0;
-            let start = (self.plan.stopwatch)();
-            if shard.store.sweep(event.epoch, SWEEP_CELLS) > 0 {
-                self.tally.sweep_nanos.record((self.plan.stopwatch)().saturating_sub(start));
-            }
-        }
-        let told = !outcome.alerts.is_empty() || self.verifier.is_some();
-        told.then_some(Step { answer, outcome, state, epoch_before })
-    }
-
-    /// Notes the alerts of one packet.
-    #[cold]
-    fn report(&mut self, event: &Event, step: &Step, findings: &mut Findings) {
-        let &Step { answer, state, outcome: Outcome { alerts, .. }, .. } = step;
-        // Whoever verifies or watches comes by with every packet: figures only for those that tell.
-        if alerts.is_empty() {
-            return;
-        }
-        let stats = self.shards[self.shard_at[event.id.shard()]].store.stats();
-        for rule in alerts.without(self.plan.shown).iter() {
-            self.tally.only_counted[usize::from(rule.0)] += 1;
-        }
-        for rule in alerts.intersection(self.plan.shown).iter() {
-            let confidence = confidence(answer, stats.false_positive_chance);
-            let event = *event;
-            findings.alerts.push(Finding { event, rule, answer, state, confidence });
-        }
-    }
-
-    /// Compares with the exact shadow, and lets it take the same packet.
-    fn verify(&mut self, packets: &[Packet], event: &Event, step: &Step, findings: &mut Findings) {
-        let Some(verifier) = &mut self.verifier else { return };
-        if !verifier.follows(event) {
-            return;
-        }
-        let packet = &packets[event.index as usize];
-        let (key, direction) = self.plan.keyer.key(packet);
-        let flow = Flow { key, id: event.id };
-        let store = &self.shards[self.shard_at[event.id.shard()]].store;
-        let epochs = (step.epoch_before, store.epoch(event.epoch));
-        let (truth, alerts) = verifier.check(&flow, event, step.answer, epochs, self.plan.machine);
-        for rule in alerts.intersection(self.plan.shown).iter() {
-            let (event, answer, state, confidence) = (*event, truth, None, 1.0);
-            let exact = Finding { event, rule, answer, state, confidence };
-            findings.shadow_alerts.push(exact);
-        }
-        if event.watched {
-            let (packet, answer, next) = (*packet, step.answer, step.outcome.next);
-            let step = WatchStep { packet, key, direction, answer, truth, next };
-            findings.steps.push((event.index, step));
+        if worked {
+            tally.batch_nanos.record((plan.stopwatch)().saturating_sub(start));
         }
     }
 
@@ -227,6 +126,132 @@ impl<'a, S: Store> Worker<'a, S> {
             self.tally.errors = verifier.finish();
         }
         (self.tally, stats)
+    }
+}
+
+/// What it takes to work on a shard.
+struct Desk<'d, 'a> {
+    plan: &'d WorkPlan<'a>,
+    half_open: &'d [bool; State::LIMIT],
+    verifier: &'d mut Option<Verifier>,
+    tally: &'d mut Tally,
+    /// Those of the whole round; looked at only where a packet says more than its event.
+    packets: &'d [Packet],
+}
+
+impl Desk<'_, '_> {
+    /// Drives the flows of a shard by `events`, in order. `places` is room that is used again.
+    fn process<S: Store>(
+        &mut self,
+        shard: &mut Shard<S>,
+        events: &[Event],
+        places: &mut Vec<S::Place>,
+        findings: &mut Findings,
+    ) {
+        places.clear();
+        places.extend(events.iter().take(AHEAD).map(|event| self.locate(&shard.store, event)));
+        for (n, event) in events.iter().enumerate() {
+            let ring = &mut places[n % AHEAD];
+            let place = *ring;
+            if let Some(soon) = events.get(n + AHEAD) {
+                *ring = self.locate(&shard.store, soon);
+            }
+            if let Some(step) = self.advance(shard, event, &place) {
+                self.report(&shard.store, event, &step, findings);
+                self.verify(&shard.store, event, &step, findings);
+            }
+        }
+    }
+
+    /// Where the flow of an event is; what it needs begins to load.
+    #[inline(always)]
+    fn locate<S: Store>(&self, store: &S, event: &Event) -> S::Place {
+        let key = match S::BY_KEY {
+            true => self.plan.keyer.key(&self.packets[event.index as usize]).0,
+            false => FlowKey::UNSPECIFIED,
+        };
+        let place = store.locate(&Flow { key, id: event.id });
+        store.prefetch(&place);
+        place
+    }
+
+    /// Drives a flow by one event. Says what became of it if anybody has to know.
+    #[inline]
+    fn advance<S: Store>(
+        &mut self,
+        shard: &mut Shard<S>,
+        event: &Event,
+        place: &S::Place,
+    ) -> Option<Step> {
+        if event.epoch != shard.epoch {
+            shard.pass_to(event.epoch);
+        }
+        let epoch_before = shard.store.epoch(event.epoch);
+        let answer = shard.store.lookup(place, event.epoch);
+        let outcome = event.step(self.plan.machine, answer);
+        self.tally.lookups.count(answer);
+        if let Next::Go(state) = outcome.next {
+            self.tally.entered[state.index()] += 1;
+        }
+
+        let stamp = |state| event.tick().stamp(is_half_open(self.half_open, state));
+        let state = write(&mut shard.store, place, answer, outcome.next, &stamp, event.epoch);
+        if self.plan.touch_absent && answer == Lookup::Absent && state.is_none() {
+            shard.store.touch(place, answer, event.epoch.stamp());
+        }
+
+        shard.events += 1;
+        if shard.events == SWEEP_EVERY {
+            shard.events = 0;
+            let start = (self.plan.stopwatch)();
+            if shard.store.sweep(event.epoch, SWEEP_CELLS) > 0 {
+                self.tally.sweep_nanos.record((self.plan.stopwatch)().saturating_sub(start));
+            }
+        }
+        let told = !outcome.alerts.is_empty() || self.verifier.is_some();
+        told.then_some(Step { answer, outcome, state, epoch_before })
+    }
+
+    /// Notes the alerts of one packet.
+    #[cold]
+    fn report(&mut self, store: &impl Store, event: &Event, step: &Step, findings: &mut Findings) {
+        let &Step { answer, state, outcome: Outcome { alerts, .. }, .. } = step;
+        // Whoever verifies or watches comes by with every packet: figures only for those that tell.
+        if alerts.is_empty() {
+            return;
+        }
+        let stats = store.stats();
+        for rule in alerts.without(self.plan.shown).iter() {
+            self.tally.only_counted[usize::from(rule.0)] += 1;
+        }
+        for rule in alerts.intersection(self.plan.shown).iter() {
+            let confidence = confidence(answer, stats.false_positive_chance);
+            let event = *event;
+            findings.alerts.push(Finding { event, rule, answer, state, confidence });
+        }
+    }
+
+    /// Compares with the exact shadow, and lets it take the same packet.
+    fn verify(&mut self, store: &impl Store, event: &Event, step: &Step, findings: &mut Findings) {
+        let Some(verifier) = self.verifier else { return };
+        if !verifier.follows(event) {
+            return;
+        }
+        let packet = &self.packets[event.index as usize];
+        let (key, direction) = self.plan.keyer.key(packet);
+        let flow = Flow { key, id: event.id };
+        let epochs = (step.epoch_before, store.epoch(event.epoch));
+        let (truth, alerts) = verifier.check(&flow, event, step.answer, epochs, self.plan.machine);
+        for rule in alerts.intersection(self.plan.shown).iter() {
+            let (event, answer, state, confidence) = (*event, truth, None, 1.0);
+            let exact = Finding { event, rule, answer, state, confidence };
+            findings.shadow_alerts.push(exact);
+        }
+        if event.watched {
+            let (packet, answer, next) = (*packet, step.answer, step.outcome.next);
+            let step = WatchStep { packet, key, direction, answer, truth, next };
+            findings.steps.push((event.index, step));
+        }
     }
 }
 

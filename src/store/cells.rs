@@ -119,17 +119,11 @@ impl<const BITS: u32, const TIMED: bool> LineMut<'_, BITS, TIMED> {
     #[inline]
     pub(super) fn replace(&mut self, slot: usize, change: impl FnOnce(u32) -> u32) -> (u32, u32) {
         let stored = self.line.value(slot);
-        let is_stale = stored != 0 && !self.line.is_alive(slot, self.now);
-        let old = if is_stale { 0 } else { stored };
+        let old = if self.line.is_alive(slot, self.now) { stored } else { 0 };
         let new = change(old);
-        if new != stored {
-            self.line.set_value(slot, new);
-        }
-        // A cell in use mostly stays one.
-        if (stored != 0) != (new != 0) || is_stale {
-            *self.aged += u64::from(is_stale);
-            *self.occupied = *self.occupied + u64::from(new != 0) - u64::from(stored != 0);
-        }
+        self.line.set_value(slot, new);
+        *self.aged += u64::from(old != stored);
+        *self.occupied = *self.occupied + u64::from(new != 0) - u64::from(stored != 0);
         (old, new)
     }
 

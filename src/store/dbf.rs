@@ -70,9 +70,11 @@ impl<const BITS: u32, const TIMED: bool> Dbf<BITS, TIMED> {
     /// Whether the flow seems to be in this state.
     #[inline]
     pub fn contains(&self, place: &CellPlace, state: State, now: Epoch) -> bool {
-        lines(&self.layout, place, state).all(|(line, mut slots)| {
+        lines(&self.layout, place, state).all(|(line, slots)| {
             let line = self.cells.line(line, now);
-            slots.all(|slot| line.read(slot).is_some())
+            let mut all_in_use = true;
+            slots.for_each(|slot| all_in_use &= line.read(slot) != 0);
+            all_in_use
         })
     }
 
@@ -93,12 +95,12 @@ impl<const BITS: u32, const TIMED: bool> Dbf<BITS, TIMED> {
         let count_up = |count: u32| Self::COUNT_MAX.min(count + 1);
         for (line, slots) in lines(&self.layout, place, state) {
             let mut line = self.cells.line_mut(line, stamp.now());
-            for slot in slots {
+            slots.for_each(|slot| {
                 let (old, new) = line.update(slot, stamp, count_up);
                 shared_cells += usize::from(old != 0);
                 let saturates = BITS > 1 && new == Self::COUNT_MAX && old != new;
                 self.counts.saturations += u64::from(saturates);
-            }
+            });
         }
         shared_cells
     }

@@ -65,14 +65,6 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> CellFilter<R, BITS, TIMED>
         Ok(CellFilter { rule, layout, cells, counts, fresh: None, values })
     }
 
-    /// The cells of a flow as the rule sees them.
-    pub fn cells_of(&self, place: &CellPlace, now: Epoch) -> impl Iterator<Item = u32> {
-        self.layout.lines(place.0).flat_map(move |(line, slots)| {
-            let line = self.cells.line(line, now);
-            slots.map(move |slot| line.read(slot).map_or(0, |(value, _)| value))
-        })
-    }
-
     /// The old state as far as a rule gets to see it; `None` if there is nothing to be done.
     fn old_state(old: Lookup) -> Option<Option<State>> {
         match old {
@@ -103,14 +95,21 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> Store for CellFilter<R, BI
     #[inline]
     fn lookup(&mut self, place: &CellPlace, now: Epoch) -> Lookup {
         self.fresh = None;
-        let mut values = self.values.iter_mut();
-        let mut ages = 0;
-        for (line, slots) in self.layout.lines(place.0) {
-            let line = self.cells.line(line, now);
-            for (slot, kept) in slots.zip(&mut values) {
-                let Some((value, age)) = line.read(slot) else { return Lookup::Absent };
-                *kept = value;
+        let CellFilter { layout, cells, values, .. } = self;
+        let (mut kept, mut ages) = (0, 0);
+        for (line, slots) in layout.lines(place.0) {
+            let line = cells.line(line, now);
+            let mut all_in_use = true;
+            // No exit half-way: to read them all is quicker than to ask after each.
+            slots.for_each(|slot| {
+                let (value, age) = line.read_aged(slot);
+                values[kept % HASHES_LIMIT] = value;
+                kept += 1;
                 ages |= age;
+                all_in_use &= value != 0;
+            });
+            if !all_in_use || ages > 1 {
+                return Lookup::Absent;
             }
         }
         if TIMED && ages == 0 {
@@ -133,19 +132,21 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> Store for CellFilter<R, BI
 
     fn insert(&mut self, place: &CellPlace, state: State, stamp: Stamp) -> Insertion {
         self.fresh = None;
-        let mut shared_cells = 0;
+        let (mut shared_cells, mut saturations) = (0, 0);
         let mut salts = R::salts(place.0);
         for (line, slots) in self.layout.lines(place.0) {
             let mut line = self.cells.line_mut(line, stamp.now());
-            for (slot, salt) in slots.zip(&mut salts) {
+            slots.for_each(|slot| {
+                let Some(salt) = salts.next() else { return };
                 let insert = |cell| self.rule.insert(cell, salt, state);
                 let (old, new) = line.update(slot, stamp, insert);
                 shared_cells += usize::from(old != 0);
                 let saturates = self.rule.is_saturated(new) && !self.rule.is_saturated(old);
-                self.counts.saturations += u64::from(saturates);
-            }
+                saturations += u64::from(saturates);
+            });
         }
         self.counts.inserted += 1;
+        self.counts.saturations += saturations;
         self.counts.cells_shared += shared_cells as u64;
         self.counts.inserts_of_present += u64::from(shared_cells == self.layout.hashes());
         Insertion::Stored { shared_cells }
@@ -158,13 +159,14 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> Store for CellFilter<R, BI
         let mut salts = R::salts(place.0);
         for (line, slots) in self.layout.lines(place.0) {
             let mut line = self.cells.line_mut(line, stamp.now());
-            for (slot, salt) in slots.zip(&mut salts) {
+            slots.for_each(|slot| {
+                let Some(salt) = salts.next() else { return };
                 let (before, _) = line.update(slot, stamp, |cell| match cell {
                     0 => 0,
                     _ => self.rule.modify(cell, salt, old, new),
                 });
                 absent |= before == 0;
-            }
+            });
         }
         self.counts.writes_to_absent += u64::from(absent);
     }
@@ -176,13 +178,14 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> Store for CellFilter<R, BI
         let mut salts = R::salts(place.0);
         for (line, slots) in self.layout.lines(place.0) {
             let mut line = self.cells.line_mut(line, now);
-            for (slot, salt) in slots.zip(&mut salts) {
+            slots.for_each(|slot| {
+                let Some(salt) = salts.next() else { return };
                 let (before, _) = line.replace(slot, |cell| match cell {
                     0 => 0,
                     _ => self.rule.delete(cell, salt, old),
                 });
                 absent |= before == 0;
-            }
+            });
         }
         self.counts.deleted += 1;
         self.counts.writes_to_absent += u64::from(absent);

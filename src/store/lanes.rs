@@ -45,7 +45,12 @@ pub(super) const fn lanes_in_use<const BITS: u32>(word: u64) -> u32 {
     let highest = lowest << (BITS - 1);
     // Any other bit of a lane carries into its highest.
     let carried = (word & !highest) + !highest;
-    ((carried | word) & highest).count_ones()
+    let in_use = (carried | word) & highest;
+    match BITS {
+        // Few lanes, and wide: their sum fits the uppermost, and is told quicker.
+        8.. => ((in_use >> (BITS - 1)).wrapping_mul(lowest) >> (u64::BITS - BITS)) as u32,
+        _ => in_use.count_ones(),
+    }
 }
 
 #[cfg(test)]

@@ -26,12 +26,20 @@ pub(super) struct LineView<'a, const BITS: u32, const TIMED: bool> {
 }
 
 impl<const BITS: u32, const TIMED: bool> LineView<'_, BITS, TIMED> {
-    /// The value of a cell, and how many epochs ago it was touched: 0 or 1. `None` if it is empty
-    /// or stale.
+    /// The value of a cell; 0 if it is stale.
     #[inline]
-    pub(super) fn read(&self, slot: usize) -> Option<(u32, u32)> {
-        let (value, age) = (self.line.value(slot), self.age(slot));
-        (value != 0 && age <= 1).then_some((value, age))
+    pub(super) fn read(&self, slot: usize) -> u32 {
+        match self.read_aged(slot) {
+            (value, 0 | 1) => value,
+            _ => 0,
+        }
+    }
+
+    /// The value of a cell, be it stale, and how many epochs ago it was touched, which says
+    /// nothing of a cell that is empty. It is stale at more than 1.
+    #[inline]
+    pub(super) fn read_aged(&self, slot: usize) -> (u32, u32) {
+        (self.line.value(slot), self.age(slot))
     }
 
     #[inline]
@@ -68,6 +76,10 @@ impl<const BITS: u32, const TIMED: bool> Line<BITS, TIMED> {
     pub(super) fn clear_stale(&mut self, now: Epoch) -> u64 {
         let mark = self.mark();
         self.0[Self::MARK..].copy_from_slice(&now.0.to_le_bytes());
+        // Stamps of empty cells say nothing: there is nothing to clear.
+        if self.seems_empty() {
+            return 0;
+        }
         let mut cleared = 0;
         for first in (0..Self::CELLS).step_by(STAMPS_PER_WORD) {
             // Where this reaches into the mark, the mark is written as it was read.
@@ -146,6 +158,14 @@ impl<const BITS: u32, const TIMED: bool> Line<BITS, TIMED> {
         Epoch(self.0.last_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes)))
     }
 
+    /// Whether no cell is in use; may be false where they are followed by stamps within a word.
+    #[inline]
+    fn seems_empty(&self) -> bool {
+        let (words, _) = self.0.as_chunks();
+        let of_cells = words.iter().take(Self::STAMPS.div_ceil(size_of::<u64>()));
+        of_cells.fold(0, |any, &word| any | u64::from_le_bytes(word)) == 0
+    }
+
     #[inline]
     fn word_at(&mut self, byte: usize) -> Option<&mut [u8; size_of::<u64>()]> {
         self.0.get_mut(byte..).and_then(<[u8]>::first_chunk_mut)
@@ -156,7 +176,11 @@ impl<const BITS: u32, const TIMED: bool> Line<BITS, TIMED> {
     #[inline]
     fn clear_lanes(&mut self, first: usize, stamps: u64) -> u64 {
         let Some(bytes) = self.word_at(first * BITS as usize / 8) else { return 0 };
-        let (cells, lanes) = (u64::from_le_bytes(*bytes), lanes_of::<BITS>(stamps));
+        let cells = u64::from_le_bytes(*bytes);
+        if cells == 0 {
+            return 0;
+        }
+        let lanes = lanes_of::<BITS>(stamps);
         *bytes = (cells & !lanes).to_le_bytes();
         lanes_in_use::<BITS>(cells & lanes).into()
     }

@@ -9,10 +9,12 @@
 //! Kuznetzov's modified layout, and versions before 2.4, which wrote the two lengths in turned
 //! order. The version is not checked otherwise: what follows a known magic has one shape.
 
+use std::io::BufRead as _;
+
 use super::block_buffer::BlockBuffer;
 use super::byte_order::ByteOrder;
 use super::record::{Flaw, MAX_CAPTURED_BYTES, Record};
-use crate::capture::LinkType;
+use crate::capture::{Frame, LinkType};
 use crate::time::{NANOS_PER_SEC, Timestamp};
 
 const FILE_HEADER_BYTES: usize = 24;
@@ -99,6 +101,41 @@ impl PcapReader {
             wire_bytes: first_length.max(second_length),
             bytes: self.buffer.hand_out(header_bytes, captured, header_bytes + captured),
         })
+    }
+
+    /// Gives `take` at most `most` frames of plain records that the buffer holds; says how many.
+    #[inline(always)] // one loop with what is made of the frames
+    pub fn give_buffered(&mut self, most: usize, mut take: impl FnMut(&Frame<'_>)) -> usize {
+        let Some(link_type) = self.link_type.filter(|_| self.is_plain()) else { return 0 };
+        let Layout { order, nanos_per_fraction, .. } = self.layout;
+        let unread = self.buffer.unread();
+        let (mut rest, mut given) = (unread, 0);
+        while given < most {
+            let Some((header, after)) = rest.split_first_chunk::<RECORD_HEADER_BYTES>() else {
+                break;
+            };
+            let (words, _) = header.as_chunks();
+            let Some(&words) = words.first_chunk() else { break };
+            let [seconds, fraction, captured, on_wire] = order.u32s(words);
+            // What claims too much is left for `advance` to find fault with.
+            let body = after.split_at_checked(captured as usize);
+            let Some((bytes, next)) = body.filter(|_| captured <= MAX_CAPTURED_BYTES) else {
+                break;
+            };
+            let nanos =
+                u64::from(seconds) * NANOS_PER_SEC + u64::from(fraction) * nanos_per_fraction;
+            let (time, wire_bytes) = (Timestamp::from_nanos(nanos), captured.max(on_wire));
+            take(&Frame { time, link_type, wire_bytes, bytes });
+            (rest, given) = (next, given + 1);
+        }
+        let read = unread.len() - rest.len();
+        self.buffer.consume(read);
+        given
+    }
+
+    /// Whether records have the usual header, its lengths in the usual order.
+    fn is_plain(&self) -> bool {
+        !self.lengths_may_be_turned && self.layout.record_header_bytes == RECORD_HEADER_BYTES
     }
 
     /// Whether the next record, or the rest of it, may be long in coming.

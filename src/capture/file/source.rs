@@ -32,6 +32,8 @@ pub struct FileSource {
     current: Option<CaptureReader>,
     window: TimeWindow,
     filter: Option<Filter>,
+    /// Neither the window nor a filter keeps a frame out.
+    takes_all: bool,
     /// What `current` reads, then what is still to come.
     places: std::vec::IntoIter<Place>,
     current_place: Place,
@@ -54,6 +56,7 @@ impl FileSource {
             current: None,
             window,
             filter: None,
+            takes_all: window == TimeWindow::default(),
             places: inputs.places.into_iter(),
             current_place: Place::StandardInput,
             current_is_paced: false,
@@ -67,6 +70,7 @@ impl FileSource {
 
     /// The same, but only frames that `filter` keeps.
     pub fn filtered(mut self, filter: Option<Filter>) -> FileSource {
+        self.takes_all &= filter.is_none();
         self.filter = filter;
         self
     }
@@ -140,6 +144,29 @@ impl Source for FileSource {
             wire_bytes: record.wire_bytes,
             bytes: reader.bytes(&record),
         }))
+    }
+
+    #[inline(always)]
+    fn next_frames(
+        &mut self,
+        most: usize,
+        mut take: impl FnMut(&Frame<'_>),
+    ) -> Result<bool, CaptureError> {
+        let mut left = most;
+        while left > 0 {
+            left -= match &mut self.current {
+                Some(reader) if self.takes_all => reader.give_buffered(left, &mut take),
+                _ => 0,
+            };
+            if left == 0 || left < most && self.may_wait() {
+                break;
+            }
+            // One that is not here in whole, or not plain; or the end.
+            let Some(frame) = self.next_frame()? else { return Ok(false) };
+            take(&frame);
+            left -= 1;
+        }
+        Ok(true)
     }
 
     #[inline]

@@ -9,12 +9,14 @@ use crate::capture::{CaptureError, FrameTally, Source};
 use crate::engine::clock::Clock;
 use crate::engine::hygiene::AlertFilter;
 use crate::engine::learning::Learning;
-use crate::engine::run::GROUP_FRAMES_MAX;
 use crate::engine::worker::{is_half_open, write};
 use crate::flow::{Direction, FlowId, FlowKey, FlowKeyKind, Keyer, Packet};
 use crate::machine::RuleSet;
 use crate::state::{Lookup, State};
 use crate::store::{Epoch, ExactPlace, Flow, History, Store, StoreError};
+
+/// Reading pauses after so many frames, be they TCP or not: signals and progress bars wait for it.
+const GROUP_FRAMES_MAX: usize = 4096;
 
 /// A packet whose flow is being fetched from memory.
 #[derive(Debug, Clone, Copy)]
