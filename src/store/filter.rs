@@ -65,6 +65,20 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> CellFilter<R, BITS, TIMED>
         Ok(CellFilter { rule, layout, cells, counts, fresh: None, values })
     }
 
+    /// The cells of a flow as the rule sees them.
+    pub fn cells_of(
+        &self,
+        place: &CellPlace,
+        now: Epoch,
+    ) -> impl Iterator<Item = u32> + use<R, BITS, TIMED> {
+        let mut cells = Vec::with_capacity(self.layout.hashes());
+        for (line, slots) in self.layout.lines(place.0) {
+            let line = self.cells.line(line, now);
+            slots.for_each(|slot| cells.push(line.read(slot)));
+        }
+        cells.into_iter()
+    }
+
     /// The old state as far as a rule gets to see it; `None` if there is nothing to be done.
     fn old_state(old: Lookup) -> Option<Option<State>> {
         match old {
