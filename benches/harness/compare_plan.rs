@@ -1,12 +1,12 @@
 //! A comparison as `acsm compare` sets it up.
 
-use acsm::engine::RunPlan as ReplayPlan;
-use acsm::engine::compare::{ComparePlan, Feedback, RunPlan};
+use acsm::engine::RunPlan;
+use acsm::engine::compare::{ComparePlan, Feedback, StoreRun};
 use acsm::spec::{Backend, Budget, Expire, LayoutKind, StoreSpec};
 
 /// `acsm compare --backends … --fp-rates …`, everything else as a replay has it.
-pub fn compare_plan(plan: ReplayPlan, backends: &[Backend], fp_rates: &[f64]) -> ComparePlan {
-    let run = |backend, p| RunPlan {
+pub fn compare_plan(plan: RunPlan, backends: &[Backend], fp_rates: &[f64]) -> ComparePlan {
+    let run = |backend, p| StoreRun {
         store: StoreSpec {
             backend,
             budget: Budget::FpRate(p),

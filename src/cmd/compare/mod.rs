@@ -21,7 +21,7 @@ use anyhow::{Context as _, bail};
 use super::progress::Progress;
 use super::{Usage, output, signals, stopwatch};
 use crate::capture::FileSource;
-use crate::engine::compare::{ComparePlan, Load, Outcome, compare};
+use crate::engine::compare::{ComparePlan, Comparison, Load, compare};
 use crate::flow::{Direction, FlowKeyKind};
 use crate::machine::StateInfo;
 use crate::report::compare::{CompareReport, Parameters, RunLabel, page};
@@ -123,7 +123,7 @@ fn count_flows(args: &CompareArgs, plan: &ComparePlan) -> anyhow::Result<Load> {
 }
 
 /// Drives the runs of `plan` through the captures.
-fn pass(args: &CompareArgs, plan: &ComparePlan) -> anyhow::Result<(FileSource, Outcome)> {
+fn pass(args: &CompareArgs, plan: &ComparePlan) -> anyhow::Result<(FileSource, Comparison)> {
     let mut source = args.input.open()?;
     let stop: Arc<AtomicBool> = source.progress().stop_flag();
     signals::stop_on_signals(&stop)?;
@@ -140,7 +140,7 @@ fn pass(args: &CompareArgs, plan: &ComparePlan) -> anyhow::Result<(FileSource, O
 fn report(
     args: &CompareArgs,
     plan: &ComparePlan,
-    (source, outcome): (&FileSource, &Outcome),
+    (source, outcome): (&FileSource, &Comparison),
     labels: &[RunLabel],
 ) -> CompareReport {
     let trace = TraceReport::new(&outcome.frames, &source.link_types(), source.damages());

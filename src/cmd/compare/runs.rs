@@ -4,7 +4,7 @@ use anyhow::{Context as _, bail};
 
 use super::args::{CompareArgs, Equal};
 use super::stores::StoreChoice;
-use crate::engine::compare::RunPlan;
+use crate::engine::compare::StoreRun;
 use crate::report::compare::RunLabel;
 use crate::spec::{Backend, Budget, Sizing, SpecError, StoreSpec};
 
@@ -12,7 +12,7 @@ use crate::spec::{Backend, Budget, Sizing, SpecError, StoreSpec};
 #[derive(Debug, Default)]
 pub struct Runs {
     /// The runs.
-    pub plans: Vec<RunPlan>,
+    pub plans: Vec<StoreRun>,
     /// The entries of the report.
     pub labels: Vec<RunLabel>,
 }
@@ -64,8 +64,11 @@ pub fn runs(args: &CompareArgs, states: usize, flows: u64) -> anyhow::Result<Run
                         || format!("{} at p = {fp_rate}, equal {}", store.name(), equal.name());
                     let (spec, sizing) = sized(store).with_context(name)?;
                     for (place, seed) in args.seeds().into_iter().enumerate() {
-                        let plan =
-                            RunPlan { store: spec.clone(), seed: place, feedback: feedback.into() };
+                        let plan = StoreRun {
+                            store: spec.clone(),
+                            seed: place,
+                            feedback: feedback.into(),
+                        };
                         let run = runs.place_of(plan, &sizing);
                         runs.labels.push(RunLabel {
                             variant: store.variant(),
@@ -87,11 +90,11 @@ pub fn runs(args: &CompareArgs, states: usize, flows: u64) -> anyhow::Result<Run
 
 impl Runs {
     /// Where a run stands, or one that cannot but give the same.
-    fn place_of(&mut self, plan: RunPlan, sizing: &Sizing) -> usize {
-        let same = |known: &RunPlan| {
+    fn place_of(&mut self, plan: StoreRun, sizing: &Sizing) -> usize {
+        let same = |known: &StoreRun| {
             let budget = plan.store.budget;
             let alike =
-                RunPlan { store: StoreSpec { budget, ..known.store.clone() }, ..known.clone() };
+                StoreRun { store: StoreSpec { budget, ..known.store.clone() }, ..known.clone() };
             alike == plan && known.store.sizing() == Ok(*sizing)
         };
         if let Some(place) = self.plans.iter().position(same) {

@@ -7,7 +7,7 @@ use std::thread::{Scope, ScopedJoinHandle};
 use crossbeam_channel::{Receiver, Sender, bounded};
 
 use super::batch::Batch;
-use super::plan::{ComparePlan, RunPlan};
+use super::plan::{ComparePlan, StoreRun};
 use super::runner::{Found, Runner, runner};
 use crate::engine::crew::WorkerLost;
 use crate::store::{Epoch, StoreError};
@@ -43,7 +43,7 @@ struct Hand<'scope> {
 /// Makes the runs and spreads them over threads, the costliest first, each to where the least is
 /// to be done. A packet costs a run about as many memory accesses as a flow has cells.
 pub fn parts(plan: &ComparePlan) -> Result<Vec<Part<'_>>, StoreError> {
-    let cost = |(n, run): (usize, &RunPlan)| Ok((2 + run.store.sizing()?.hashes, n));
+    let cost = |(n, run): (usize, &StoreRun)| Ok((2 + run.store.sizing()?.hashes, n));
     let costs = plan.runs.iter().enumerate().map(cost);
     let mut order = costs.collect::<Result<Vec<_>, StoreError>>()?;
     order.sort_unstable_by_key(|&(cost, n)| (Reverse(cost), n));

@@ -20,7 +20,7 @@ use crate::store::{History, StoreError, StoreStats};
 
 /// What came of a comparison.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct Comparison {
     /// Frames, and why some were skipped.
     pub frames: FrameTally,
     /// What the trace is like to a store.
@@ -67,7 +67,7 @@ pub fn compare(
     parser: &Parser,
     stop: &AtomicBool,
     on_batch: impl FnMut(u64),
-) -> Result<Outcome, CompareError> {
+) -> Result<Comparison, CompareError> {
     let mut front = Front::new(plan)?;
     let mut frames = FrameTally::default();
     let parts = parts(plan)?;
@@ -81,7 +81,7 @@ pub fn compare(
     let population = Population::new(&history);
     let outcome = |found| run_outcome(found, &load, &history, &population);
     let runs = found.into_iter().map(outcome).collect();
-    Ok(Outcome { frames, load, runs, failure })
+    Ok(Comparison { frames, load, runs, failure })
 }
 
 /// What it takes to go through a trace.

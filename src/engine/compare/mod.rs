@@ -29,8 +29,8 @@ pub mod plan;
 mod runner;
 mod timeline;
 
-pub use drive::{CompareError, Outcome, RunOutcome, compare};
+pub use drive::{CompareError, Comparison, RunOutcome, compare};
 pub use front::Load;
 pub use interval::RateIntervals;
-pub use plan::{ComparePlan, Feedback, RunPlan};
+pub use plan::{ComparePlan, Feedback, StoreRun};
 pub use timeline::{StepCounts, Timeline};

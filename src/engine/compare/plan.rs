@@ -18,7 +18,7 @@ pub enum Feedback {
 
 /// One run.
 #[derive(Debug, Clone, PartialEq)]
-pub struct RunPlan {
+pub struct StoreRun {
     /// Which store, how large.
     pub store: StoreSpec,
     /// The place of its seed among the plan's.
@@ -31,7 +31,7 @@ pub struct RunPlan {
 #[derive(Debug, Clone)]
 pub struct ComparePlan {
     /// What to run.
-    pub runs: Vec<RunPlan>,
+    pub runs: Vec<StoreRun>,
     /// Seeds of the digests, at least one.
     pub seeds: Vec<u64>,
     /// The state machine of each flow, and what its rules are called.

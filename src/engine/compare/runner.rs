@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::batch::{Batch, Event, GROUP};
 use super::erring::ErringFlows;
-use super::plan::{ComparePlan, Feedback, RunPlan};
+use super::plan::{ComparePlan, Feedback, StoreRun};
 use super::timeline::Timeline;
 
 use crate::engine::alert::Alert;
@@ -49,14 +49,14 @@ pub struct Found {
 /// Makes the run that `run` asks for.
 pub fn runner<'a>(
     plan: &'a ComparePlan,
-    run: &'a RunPlan,
+    run: &'a StoreRun,
 ) -> Result<Box<dyn Runner + 'a>, StoreError> {
     with_store(&run.store, Maker { plan, run })?
 }
 
 struct Maker<'a> {
     plan: &'a ComparePlan,
-    run: &'a RunPlan,
+    run: &'a StoreRun,
 }
 
 impl<'a> StoreUser for Maker<'a> {

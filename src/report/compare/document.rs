@@ -2,7 +2,7 @@
 
 use super::{CompareReport, Intervals, Load, Moment, Parameters, Run, answer};
 use crate::engine::ErrorKind;
-use crate::engine::compare::{Feedback, Outcome, RateIntervals, RunOutcome};
+use crate::engine::compare::{Comparison, Feedback, RateIntervals, RunOutcome};
 use crate::model::{StateMix, bound};
 use crate::report::replay::ErrorReport;
 use crate::report::trace::TraceReport;
@@ -27,14 +27,14 @@ pub struct RunLabel {
     pub spec: StoreSpec,
     /// What that came to.
     pub sizing: Sizing,
-    /// Its place in [`Outcome::runs`].
+    /// Its place in [`Comparison::runs`].
     pub run: usize,
 }
 
 impl CompareReport {
     /// The document on `outcome`, its runs called by `labels`.
     pub fn new(
-        outcome: &Outcome,
+        outcome: &Comparison,
         labels: &[RunLabel],
         trace: TraceReport,
         parameters: Parameters,
@@ -52,7 +52,7 @@ impl CompareReport {
     }
 }
 
-fn load(outcome: &Outcome, states: usize, seconds: f64) -> Load {
+fn load(outcome: &Comparison, states: usize, seconds: f64) -> Load {
     let load = &outcome.load;
     let extant: u64 = load.lookups_extant.iter().sum();
     let share = |count: &u64| if extant == 0 { 0.0 } else { *count as f64 / extant as f64 };
