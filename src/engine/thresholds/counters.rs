@@ -13,12 +13,40 @@ const WAYS: usize = 8;
 /// What one slice of a window holds.
 pub(super) trait Tally: Copy + Default {
     /// Adds an item to one slice; says whether the window weighs one more for it.
-    fn add(slices: &mut [Self; SLICES], slice: usize, item: u64) -> bool;
+    fn add(window: &mut Window<'_, Self>, slice: usize, item: u64) -> bool;
     /// Grows with the total, and is cheaper to tell.
-    fn weight(slices: &[Self; SLICES]) -> u64;
+    fn weight(window: &Window<'_, Self>) -> u64;
     /// The least weight at which the total is `count`.
     fn weight_of(count: u64) -> u64;
-    fn total(slices: &[Self; SLICES]) -> u64;
+    fn total(window: &Window<'_, Self>) -> u64;
+}
+
+/// The slices of one key. What is in a slice counts only if the slice is marked as filled: so
+/// neither a new key nor the passing of time has to clear memory that it would have to fetch.
+pub(super) struct Window<'w, T> {
+    slices: &'w mut [T; SLICES],
+    filled: &'w mut u8,
+}
+
+impl<T: Tally> Window<'_, T> {
+    fn filled(&self) -> impl Iterator<Item = &T> {
+        let filled = *self.filled;
+        self.slices.iter().enumerate().filter(move |(n, _)| filled >> n & 1 == 1).map(|(_, s)| s)
+    }
+
+    /// A slice to add to.
+    fn fill(&mut self, slice: usize) -> Option<&mut T> {
+        let place = self.slices.get_mut(slice)?;
+        if *self.filled >> slice & 1 == 0 {
+            *self.filled |= 1 << slice;
+            *place = T::default();
+        }
+        Some(place)
+    }
+
+    fn empty(&mut self, slice: usize) {
+        *self.filled &= !(1 << slice);
+    }
 }
 
 /// Counts everything.
@@ -26,62 +54,71 @@ pub(super) trait Tally: Copy + Default {
 pub(super) struct Events(u32);
 
 impl Tally for Events {
-    fn add(slices: &mut [Self; SLICES], slice: usize, _item: u64) -> bool {
-        let Some(Events(count)) = slices.get_mut(slice) else { return false };
+    fn add(window: &mut Window<'_, Self>, slice: usize, _item: u64) -> bool {
+        let Some(Events(count)) = window.fill(slice) else { return false };
         let more = count.checked_add(1);
         *count = more.unwrap_or(*count);
         more.is_some()
     }
 
-    fn weight(slices: &[Self; SLICES]) -> u64 {
-        slices.iter().map(|slice| u64::from(slice.0)).sum()
+    fn weight(window: &Window<'_, Self>) -> u64 {
+        window.filled().map(|slice| u64::from(slice.0)).sum()
     }
 
     fn weight_of(count: u64) -> u64 {
         count
     }
 
-    fn total(slices: &[Self; SLICES]) -> u64 {
-        Self::weight(slices)
+    fn total(window: &Window<'_, Self>) -> u64 {
+        Self::weight(window)
     }
 }
 
 /// Counts different items.
 impl Tally for Bitmap {
-    fn add(slices: &mut [Self; SLICES], slice: usize, item: u64) -> bool {
-        let is_new = !slices.iter().any(|slice| slice.contains(item));
-        if let Some(slice) = slices.get_mut(slice) {
+    fn add(window: &mut Window<'_, Self>, slice: usize, item: u64) -> bool {
+        let is_new = !window.filled().any(|slice| slice.contains(item));
+        if let Some(slice) = window.fill(slice) {
             slice.add(item);
         }
         is_new
     }
 
-    fn weight(slices: &[Self; SLICES]) -> u64 {
-        u64::from(in_window(slices).set_bits())
+    fn weight(window: &Window<'_, Self>) -> u64 {
+        u64::from(united(window).set_bits())
     }
 
     fn weight_of(count: u64) -> u64 {
         u64::from(Bitmap::bits_for(count))
     }
 
-    fn total(slices: &[Self; SLICES]) -> u64 {
-        in_window(slices).estimate()
+    fn total(window: &Window<'_, Self>) -> u64 {
+        united(window).estimate()
     }
 }
 
-fn in_window(slices: &[Bitmap; SLICES]) -> Bitmap {
-    slices.iter().fold(Bitmap::default(), |all, slice| all.union(slice))
+fn united(window: &Window<'_, Bitmap>) -> Bitmap {
+    window.filled().fold(Bitmap::default(), |all, slice| all.union(slice))
 }
 
-/// What is to be known of a key before its window is looked at.
+/// The keys of a set: one cache line.
 #[derive(Debug, Clone, Copy, Default)]
+#[repr(align(64))]
+struct Keys([u64; WAYS]);
+
+/// What is to be known of a key before its window is looked at. Two to a cache line.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(align(32))]
 struct Head {
     /// The number of the youngest slice, in slice lengths since 1970.
     slice: u64,
     /// What the window weighed when something was last counted in it.
     weight: u64,
     silent_until_nanos: u64,
-    suppressed: u64,
+    /// At most what fits.
+    suppressed: u32,
+    /// Which slices hold something.
+    filled: u8,
 }
 
 impl Head {
@@ -98,20 +135,18 @@ impl Head {
     }
 }
 
-/// Moves a window on to a slice; time that runs backwards counts as the youngest slice.
-fn advance<T: Tally>(head: &mut Head, window: &mut [T; SLICES], slice: u64) {
+/// Moves a key's window on to a slice; time that runs backwards counts as the youngest slice.
+fn advance<T: Tally>(head: &mut Head, slices: &mut [T; SLICES], slice: u64) {
     let passed = slice.saturating_sub(head.slice).min(SLICES as u64);
     if passed == 0 {
         return;
     }
     head.slice = slice;
+    let mut window = Window { slices, filled: &mut head.filled };
     for gone in 0..passed {
-        let at = (slice - gone) as usize % SLICES;
-        if let Some(old) = window.get_mut(at) {
-            *old = T::default();
-        }
+        window.empty((slice - gone) as usize % SLICES);
     }
-    head.weight = T::weight(window);
+    head.weight = T::weight(&window);
 }
 
 /// When a key's count is enough, and for how long that was told.
@@ -130,10 +165,10 @@ pub(super) struct Reached {
     pub suppressed: u64,
 }
 
-/// The keys of one rule. Keys, heads and windows lie apart: a set's keys are one cache line.
+/// The keys of one rule. Keys, heads and windows lie apart: most counts look at one line of each.
 #[derive(Debug)]
 pub(super) struct KeyTable<T> {
-    keys: Box<[[u64; WAYS]]>,
+    keys: Box<[Keys]>,
     heads: Box<[[Head; WAYS]]>,
     windows: Box<[[[T; SLICES]; WAYS]]>,
     trigger: Trigger,
@@ -147,7 +182,7 @@ impl<T: Tally> KeyTable<T> {
     pub fn new(keys: usize, trigger: Trigger) -> Self {
         let sets = keys.clamp(WAYS, 1 << 24).div_ceil(WAYS).next_power_of_two();
         KeyTable {
-            keys: vec![[0; WAYS]; sets].into_boxed_slice(),
+            keys: vec![Keys::default(); sets].into_boxed_slice(),
             heads: vec![[Head::default(); WAYS]; sets].into_boxed_slice(),
             windows: vec![[[T::default(); SLICES]; WAYS]; sets].into_boxed_slice(),
             trigger,
@@ -166,19 +201,19 @@ impl<T: Tally> KeyTable<T> {
     pub fn count(&mut self, key: u64, item: u64, at_nanos: u64) -> Option<Reached> {
         let (trigger, trigger_weight) = (self.trigger, self.trigger_weight);
         let slice = at_nanos / (trigger.window_nanos / SLICES as u64).max(1);
-        let (head, window) = self.entry(key, slice, at_nanos)?;
-        advance(head, window, slice);
-        let youngest = head.slice as usize % SLICES;
-        head.weight += u64::from(T::add(window, youngest, item));
+        let (head, slices) = self.entry(key, slice, at_nanos)?;
+        advance(head, slices, slice);
+        let mut window = Window { slices, filled: &mut head.filled };
+        head.weight += u64::from(T::add(&mut window, head.slice as usize % SLICES, item));
         if at_nanos < head.silent_until_nanos {
-            head.suppressed += 1;
+            head.suppressed = head.suppressed.saturating_add(1);
             self.suppressed += 1;
             return None;
         }
         (head.weight >= trigger_weight).then(|| {
-            let count = T::total(window);
+            let count = T::total(&window);
             head.silent_until_nanos = at_nanos.saturating_add(trigger.cooldown_nanos);
-            Reached { count, suppressed: std::mem::take(&mut head.suppressed) }
+            Reached { count, suppressed: std::mem::take(&mut head.suppressed).into() }
         })
     }
 
@@ -190,7 +225,7 @@ impl<T: Tally> KeyTable<T> {
         at_nanos: u64,
     ) -> Option<(&mut Head, &mut [T; SLICES])> {
         let set = (key >> 40) as usize & (self.keys.len() - 1);
-        let (keys, heads) = (self.keys.get_mut(set)?, self.heads.get_mut(set)?);
+        let (Keys(keys), heads) = (self.keys.get_mut(set)?, self.heads.get_mut(set)?);
         let windows = self.windows.get_mut(set)?;
         if let Some(way) = keys.iter().position(|taken| *taken == key) {
             return Some((heads.get_mut(way)?, windows.get_mut(way)?));
@@ -203,7 +238,6 @@ impl<T: Tally> KeyTable<T> {
         let (head, window) = (heads.get_mut(way)?, windows.get_mut(way)?);
         *taken = key;
         *head = Head { slice, ..Head::default() };
-        *window = [T::default(); SLICES];
         Some((head, window))
     }
 }

@@ -13,8 +13,9 @@ pub const BITMAP_BITS: u32 = 64 * WORDS as u32;
 /// The largest count at which a bitmap is trusted; above it items are sampled.
 const TRUSTED: u32 = BITMAP_BITS / 2;
 
-/// A set of items, of which only the size can be asked.
+/// A set of items, of which only the size can be asked. One cache line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[repr(align(64))]
 pub struct Bitmap {
     words: [u64; WORDS],
 }

@@ -40,7 +40,9 @@ pub(super) struct First {
     pub due_nanos: u64,
 }
 
+/// Two cache lines, not parts of three.
 #[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
 struct Slot {
     first: Option<First>,
     older: u32,
@@ -156,7 +158,15 @@ impl Pending {
     pub fn pop_due(&mut self, now_nanos: u64) -> Option<First> {
         let oldest = self.first_at(self.oldest)?;
         let (hash, due) = (oldest.hash, oldest.due_nanos <= now_nanos);
-        if due { self.remove(hash) } else { None }
+        if !due {
+            return None;
+        }
+        let first = self.remove(hash);
+        // The one after the next: by its turn it is here.
+        if let Some(next) = self.slots.get(self.oldest as usize) {
+            prefetch(self.slots.get(next.newer as usize));
+        }
+        first
     }
 
     /// All while at least half is free, 1 in 4 with a quarter free, 1 in 16 with an eighth, …
