@@ -18,8 +18,17 @@ fn knock_at(lab: &Lab, ports: std::ops::Range<u16>) {
 
 #[test]
 fn an_interface_may_go_down_and_up_and_away_and_come_back() {
+    goes_and_comes("");
+}
+
+#[test]
+fn an_interface_shared_by_threads_may_too() {
+    goes_and_comes("--capture-threads 3");
+}
+
+fn goes_and_comes(options: &str) {
     let Some(lab) = Lab::new() else { return };
-    let monitor = Monitor::start(&lab, "");
+    let monitor = Monitor::start(&lab, options);
     knock_at(&lab, 1..6);
     must(&format!("-n {} link set {CABLE} down", lab.watcher));
     must(&format!("-n {} link set {CABLE} up", lab.watcher));
@@ -34,13 +43,24 @@ fn an_interface_may_go_down_and_up_and_away_and_come_back() {
     let said = monitor.end();
     assert_eq!(said.count("/flows/inserted"), 15, "{}\n{}", said.summary, said.talk);
     assert_eq!(said.count("/interfaces/0/losses_of_link"), 1);
-    assert!(said.talk.contains("cable0 is gone") && said.talk.contains("cable0 is back"));
+    assert_eq!(said.talk.matches("cable0 is gone").count(), 1, "{}", said.talk);
+    assert_eq!(said.talk.matches("cable0 is back").count(), 1, "{}", said.talk);
+    assert_eq!(said.summary["interfaces"][0]["is_open"], true);
+}
+
+#[test]
+fn several_interfaces_are_merged_in_time_order() {
+    merges_two("");
+}
+
+#[test]
+fn several_interfaces_shared_by_threads_are_too() {
+    merges_two("--capture-threads 2");
 }
 
 /// Both ends of a second cable inside the watcher's namespace would be one machine talking to
 /// itself; so a second cable between the two.
-#[test]
-fn several_interfaces_are_merged_in_time_order() {
+fn merges_two(options: &str) {
     let Some(lab) = Lab::new() else { return };
     let Lab { sender, watcher } = &lab;
     must(&format!("link add other0 netns {sender} type veth peer name other0 netns {watcher}"));
@@ -48,7 +68,7 @@ fn several_interfaces_are_merged_in_time_order() {
         must(&format!("-n {namespace} addr add {address}/24 dev other0"));
         must(&format!("-n {namespace} link set other0 up"));
     }
-    let monitor = Monitor::start(&lab, "-i other0 --write both.pcap --seed 1");
+    let monitor = Monitor::start(&lab, &format!("-i other0 --write both.pcap --seed 1 {options}"));
     lab.send(|| {
         for port in 1..=100 {
             knock(WATCHER, port, Duration::from_secs(5));

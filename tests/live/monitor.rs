@@ -69,6 +69,13 @@ impl Monitor {
         line.unwrap_or_default().trim().to_owned()
     }
 
+    /// The names of its threads.
+    pub fn threads(&self) -> Vec<String> {
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", self.child.id())).unwrap();
+        let name = |task: std::fs::DirEntry| std::fs::read_to_string(task.path().join("comm"));
+        tasks.map(|task| name(task.unwrap()).unwrap_or_default().trim().to_owned()).collect()
+    }
+
     /// Sends it a signal by name.
     pub fn signal(&self, name: &str) {
         let id = self.child.id().to_string();

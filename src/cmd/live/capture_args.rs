@@ -32,9 +32,13 @@ pub struct CaptureArgs {
     #[arg(long, value_name = "SIZE", default_value = "256", value_parser = parse_snaplen)]
     pub snaplen: u32,
 
-    /// The kernel's buffer for each interface: what it holds while acsm is busy
+    /// The kernel's buffer for each interface and capture thread: what it holds while acsm is busy
     #[arg(long, value_name = "SIZE", default_value = "32MiB", value_parser = parse_buffer)]
     pub buffer: u32,
+
+    /// Threads that capture, 1 to 16: the kernel gives each its share of every interface, by flow
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=16))]
+    pub capture_threads: u8,
 
     /// Only packets to and from this machine: do not ask for those of others
     #[arg(long)]
@@ -91,6 +95,7 @@ impl CaptureArgs {
             promiscuous: !self.no_promiscuous,
             snaplen_bytes: self.snaplen,
             buffer_bytes: self.buffer,
+            capture_threads: self.capture_threads.into(),
             filter: self.filter.clone(),
             clock: now,
             on_change: if quiet { |_| {} } else { tell },
