@@ -21,6 +21,8 @@ const HANDED_OVER: Duration = Duration::from_millis(500);
 /// `acsm live` on the watcher's end of the cable; killed when dropped.
 pub struct Monitor {
     child: Child,
+    /// What a service manager would hear.
+    notices: UnixDatagram,
     folder: tempfile::TempDir,
 }
 
@@ -37,8 +39,8 @@ impl Monitor {
     pub fn start(lab: &Lab, options: &str) -> Monitor {
         let folder = tempfile::tempdir().unwrap();
         let socket = folder.path().join("notify");
-        let ready = UnixDatagram::bind(&socket).unwrap();
-        ready.set_read_timeout(Some(PATIENCE)).unwrap();
+        let notices = UnixDatagram::bind(&socket).unwrap();
+        notices.set_read_timeout(Some(PATIENCE)).unwrap();
         let child = lab
             .command(ACSM)
             .args(["live", "-i", CABLE, "--json", "--alerts", "eve.json"])
@@ -49,12 +51,19 @@ impl Monitor {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        let mut monitor = Monitor { child, folder };
-        let mut word = [0; 16];
-        let said = ready.recv(&mut word);
-        let Ok(bytes) = said else { panic!("it never got ready: {}", monitor.last_words()) };
-        assert_eq!(&word[..bytes], b"READY=1");
+        let mut monitor = Monitor { child, notices, folder };
+        match monitor.notice() {
+            Some(word) => assert_eq!(word, "READY=1"),
+            None => panic!("it never got ready: {}", monitor.last_words()),
+        }
         monitor
+    }
+
+    /// The next word to the service manager, if one comes.
+    fn notice(&self) -> Option<String> {
+        let mut word = [0; 64];
+        let bytes = self.notices.recv(&mut word).ok()?;
+        Some(String::from_utf8_lossy(&word[..bytes]).into_owned())
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -107,6 +116,7 @@ impl Monitor {
         self.child.stdout.take().unwrap().read_to_string(&mut summary).unwrap();
         self.child.stderr.take().unwrap().read_to_string(&mut talk).unwrap();
         assert!(status.success(), "{status}: {talk}");
+        assert_eq!(self.notice().as_deref(), Some("STOPPING=1"));
         let eve = std::fs::read_to_string(self.path("eve.json")).unwrap();
         let folder = std::mem::replace(&mut self.folder, tempfile::tempdir().unwrap());
         Said { summary: serde_json::from_str(&summary).unwrap(), eve, talk, folder }

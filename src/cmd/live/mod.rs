@@ -117,6 +117,7 @@ pub fn run(args: &LiveArgs) -> anyhow::Result<ExitCode> {
     notify::ready();
     let (mut sink, parser) = (DeskSink(&desk), args.capture.parser());
     let result = run_engine(&plan, &mut source, &parser, &mut sink, &asked.stop, watcher);
+    notify::stopping();
     if let Some(recorder) = recorder {
         recorder.borrow_mut().finish();
     }
