@@ -98,6 +98,23 @@ fn frame_times(path: &std::path::Path) -> Vec<acsm::time::Timestamp> {
     times
 }
 
+#[test]
+fn settings_that_merge_packets_are_told_at_the_start() {
+    let Some(lab) = Lab::new() else { return };
+    for (setting, is_told) in [("on", true), ("off", false)] {
+        let mut ethtool = lab.command("ethtool");
+        let changed = ethtool.args(["-K", CABLE, "gro", setting]).output().unwrap();
+        if !changed.status.success() {
+            let why = String::from_utf8_lossy(&changed.stderr);
+            eprintln!("SKIPPED: no ethtool here, offloads were not tried: {why}");
+            return;
+        }
+        let said = Monitor::start(&lab, "--capture-threads 2").end();
+        let told = said.talk.matches("ethtool -K cable0 gro off").count();
+        assert_eq!(told, usize::from(is_told), "{setting}: {}", said.talk);
+    }
+}
+
 /// The kernel takes VLAN tags off and keeps them beside the packet; they must be back.
 #[test]
 fn vlan_tags_that_the_kernel_took_off_are_back() {

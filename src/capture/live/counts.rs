@@ -105,7 +105,7 @@ impl TapCounts {
         is_first
     }
 
-    /// Notes a frame that was merged of several; says whether that is news.
+    /// Notes that packets are merged before we see them; says whether that is news.
     pub fn merged(&self) -> bool {
         !self.has_merged.swap(true, Ordering::Relaxed)
     }

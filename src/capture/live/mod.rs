@@ -23,6 +23,7 @@
 //! | `enabled/threads`, `enabled/lanes`, `enabled/batch` | several such threads, and merging what they hand over |
 //! | `enabled/fanout` | one interface split over several handles by the kernel |
 //! | `enabled/interfaces` | which there are, and whether they may be captured from |
+//! | `enabled/offloads` | whether the system merges packets before we see them |
 //! | `enabled/blind_spots` | what a filter expression would miss unawares |
 //! | `disabled` | all of it without libpcap: it says how to get it |
 //!
@@ -79,8 +80,15 @@ pub enum Change<'a> {
         /// What libpcap says.
         why: &'a str,
     },
+    /// It is set to merge packets as they arrive. Told once, when it is opened.
+    Merging {
+        /// Which.
+        interface: &'a str,
+        /// The settings, by the names that `ethtool -K` takes.
+        offloads: &'a [&'static str],
+    },
     /// It shows packets larger than it can carry: the system merges them (GRO, LRO, TSO). Told
-    /// once.
+    /// once, unless it was expected.
     Merged {
         /// Which.
         interface: &'a str,

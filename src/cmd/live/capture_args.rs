@@ -153,6 +153,11 @@ fn tell(change: Change<'_>) {
             output::say(format_args!("acsm: {interface} is gone ({why}); waiting for it"));
         }
         Change::Back { interface } => output::say(format_args!("acsm: {interface} is back")),
+        Change::Merging { interface, offloads } => output::say(format_args!(
+            "acsm: warning: {interface} is set to merge packets before we see them. Flow state is \
+             right, packet counts may be low; to see each:\n  ethtool -K {interface} {} off",
+            offloads.join(" off ")
+        )),
         Change::Merged { interface } => output::say(format_args!(
             "acsm: warning: {interface} shows packets larger than its MTU: the system merges them \
              before we see them. Flow state is right, packet counts are low; to see each:\n  \

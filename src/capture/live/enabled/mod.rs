@@ -5,6 +5,7 @@ mod blind_spots;
 mod fanout;
 mod interfaces;
 mod lanes;
+mod offloads;
 mod source;
 mod tap;
 mod taps;

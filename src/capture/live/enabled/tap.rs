@@ -10,6 +10,7 @@ use super::super::counts::{TapCounts, Unwrapped};
 use super::super::{Change, LiveCounts, LiveError, LiveOptions};
 use super::fanout::Group;
 use super::interfaces::why_not;
+use super::offloads::merging_offloads;
 use crate::capture::LinkType;
 use crate::time::{NANOS_PER_SEC, Timestamp};
 
@@ -77,7 +78,16 @@ impl Tap {
             frames_until_count: FRAMES_PER_COUNT,
         };
         tap.counts().map(TapCounts::opened);
+        tap.tell_of_merging(options.on_change);
         Ok(tap)
+    }
+
+    fn tell_of_merging(&self, on_change: fn(Change<'_>)) {
+        let Some(handle) = &self.handle else { return };
+        let offloads = merging_offloads(handle.as_fd(), &self.name);
+        if !offloads.is_empty() && self.counts().is_some_and(TapCounts::merged) {
+            on_change(Change::Merging { interface: &self.name, offloads: &offloads });
+        }
     }
 
     /// What to wait for; `None` while the interface is away.
