@@ -1,6 +1,8 @@
 //! A running `acsm live`, and what it says.
 
+use std::fs::Permissions;
 use std::io::Read as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -41,6 +43,10 @@ impl Monitor {
         let socket = folder.path().join("notify");
         let notices = UnixDatagram::bind(&socket).unwrap();
         notices.set_read_timeout(Some(PATIENCE)).unwrap();
+        // Whoever it becomes may write there, as systemd has it.
+        for path in [folder.path(), &socket] {
+            std::fs::set_permissions(path, Permissions::from_mode(0o777)).unwrap();
+        }
         let child = lab
             .command(ACSM)
             .args(["live", "-i", CABLE, "--json", "--alerts", "eve.json"])
@@ -72,17 +78,25 @@ impl Monitor {
 
     /// What the system says about it: the value of a line of /proc/PID/status.
     pub fn status(&self, name: &str) -> String {
-        let path = format!("/proc/{}/status", self.child.id());
-        let status = std::fs::read_to_string(path).unwrap();
-        let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
-        line.unwrap_or_default().trim().to_owned()
+        self.statuses(name).swap_remove(0)
+    }
+
+    /// The same of each of its threads, the first one first.
+    pub fn statuses(&self, name: &str) -> Vec<String> {
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", self.child.id())).unwrap();
+        let mut tasks: Vec<PathBuf> = tasks.map(|task| task.unwrap().path()).collect();
+        tasks.sort();
+        let value = |task: PathBuf| {
+            let status = std::fs::read_to_string(task.join("status")).unwrap();
+            let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+            line.unwrap_or_default().trim().to_owned()
+        };
+        tasks.into_iter().map(value).collect()
     }
 
     /// The names of its threads.
     pub fn threads(&self) -> Vec<String> {
-        let tasks = std::fs::read_dir(format!("/proc/{}/task", self.child.id())).unwrap();
-        let name = |task: std::fs::DirEntry| std::fs::read_to_string(task.path().join("comm"));
-        tasks.map(|task| name(task.unwrap()).unwrap_or_default().trim().to_owned()).collect()
+        self.statuses("Name")
     }
 
     /// Sends it a signal by name.

@@ -44,6 +44,10 @@ pub struct CaptureArgs {
     #[arg(long)]
     pub no_promiscuous: bool,
 
+    /// Become this user once interfaces are open; files are opened as them (Linux, started as root)
+    #[arg(long, value_name = "NAME")]
+    pub user: Option<String>,
+
     /// Leave tunnels closed: count TCP only where the outermost IP header carries it
     #[arg(long)]
     pub no_tunnels: bool,

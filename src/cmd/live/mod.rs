@@ -87,6 +87,7 @@ pub fn run(args: &LiveArgs) -> anyhow::Result<ExitCode> {
         output::say(VERIFY_COSTS);
     }
     let source = args.capture.open(args.run.quiet)?;
+    args.capture.user.as_deref().map_or(Ok(()), privileges::become_user)?;
     let (counts, link_types) = (source.counts(), source.link_types());
     let recorder = args.capture.recorder(&source, plan.keyer)?;
     let recorder = recorder.as_ref();
