@@ -46,6 +46,7 @@ Examples:
   acsm live -i eth0 --write ring.pcap --write-size 100MiB --write-files 10
   acsm live -i eth0 --write odd.pcap --write-only alerts
   acsm live -i eth0 --filter 'not port 22'
+  sudo acsm live -i eth0 --capture-threads 4 --user nobody
 
 It takes CAP_NET_RAW: `sudo setcap cap_net_raw+ep $(command -v acsm)`, or dist/acsm.service.
 SIGINT and SIGTERM end it with a summary; SIGHUP reads the rules again and keeps the state of

@@ -56,6 +56,7 @@ impl LiveSource {
             last => {
                 all.extend(last);
                 // Handles saw everything until they joined the others: all begin now.
+                all.iter_mut().for_each(Taps::forget_drops);
                 let start = (options.clock)();
                 all.iter_mut().for_each(|taps| taps.begin_at(start));
                 Reading::Threads(Threads::new(all))

@@ -49,8 +49,9 @@ pub(super) struct Tap {
     pub link_type: LinkType,
     /// Its next frame.
     pub head: Held,
-    /// Frames from before are left out: those that share the interface have them too.
-    pub not_before: Timestamp,
+    /// Until there is one from after it, frames are left out: those that share the interface have
+    /// them too.
+    not_before: Timestamp,
     retry_at: Timestamp,
     kernel_drops: Unwrapped,
     interface_drops: Unwrapped,
@@ -100,6 +101,19 @@ impl Tap {
         self.handle.is_none()
     }
 
+    /// What was dropped so far does not count.
+    pub fn forget_drops(&mut self) {
+        if let Some(Ok(stat)) = self.handle.as_mut().map(Capture::stats) {
+            self.kernel_drops.growth(stat.dropped);
+            self.interface_drops.growth(stat.if_dropped);
+        }
+    }
+
+    /// Leaves out what was captured before `start`.
+    pub fn begin_at(&mut self, start: Timestamp) {
+        self.not_before = start;
+    }
+
     /// Takes the next frame in, if one has come and none is held yet.
     #[inline]
     pub fn fill(&mut self, on_change: fn(Change<'_>)) {
@@ -110,7 +124,11 @@ impl Tap {
                     self.head.wire_bytes = packet.header.len;
                     self.head.bytes.clear();
                     self.head.bytes.extend_from_slice(packet.data);
-                    self.head.is_there = self.head.time >= self.not_before;
+                    if self.head.time >= self.not_before {
+                        // From here on a clock that is set back leaves nothing out.
+                        self.not_before = Timestamp::default();
+                        self.head.is_there = true;
+                    }
                     self.look_at_head(on_change);
                 }
                 Err(pcap::Error::TimeoutExpired | pcap::Error::NoMorePackets) => return,
@@ -154,7 +172,7 @@ impl Tap {
         let group = self.plan.group.as_deref();
         let Ok(handle) = open(options, &self.name, group) else { return };
         if group.is_some() {
-            self.not_before = (options.clock)();
+            self.begin_at((options.clock)());
         }
         self.link_type = link_type(&handle);
         self.handle = Some(handle);

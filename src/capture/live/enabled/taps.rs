@@ -42,9 +42,14 @@ impl Taps {
         Taps { options, taps, current, ready: None, settled, tick_nanos }
     }
 
+    /// What was dropped so far does not count.
+    pub fn forget_drops(&mut self) {
+        self.taps.iter_mut().for_each(Tap::forget_drops);
+    }
+
     /// Leaves out what was captured before `start`.
     pub fn begin_at(&mut self, start: Timestamp) {
-        self.taps.iter_mut().for_each(|tap| tap.not_before = start);
+        self.taps.iter_mut().for_each(|tap| tap.begin_at(start));
     }
 
     pub fn link_types(&self) -> impl Iterator<Item = LinkType> + '_ {
