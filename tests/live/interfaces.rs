@@ -60,14 +60,43 @@ fn several_interfaces_shared_by_threads_are_too() {
 
 /// Both ends of a second cable inside the watcher's namespace would be one machine talking to
 /// itself; so a second cable between the two.
-fn merges_two(options: &str) {
-    let Some(lab) = Lab::new() else { return };
-    let Lab { sender, watcher } = &lab;
+fn plug_in_another(lab: &Lab) {
+    let Lab { sender, watcher } = lab;
     must(&format!("link add other0 netns {sender} type veth peer name other0 netns {watcher}"));
     for (namespace, address) in [(sender, "10.98.0.1"), (watcher, "10.98.0.2")] {
         must(&format!("-n {namespace} addr add {address}/24 dev other0"));
         must(&format!("-n {namespace} link set other0 up"));
     }
+}
+
+#[test]
+fn an_interface_comes_back_though_another_is_busy() {
+    let Some(lab) = Lab::new() else { return };
+    plug_in_another(&lab);
+    let monitor = Monitor::start(&lab, "-i other0");
+    let (enough, is_enough) = std::sync::mpsc::channel();
+    let busy = Lab::inside(&lab.sender, move || {
+        let mut port = 0;
+        while is_enough.recv_timeout(Duration::from_millis(10)).is_err() {
+            port += 1;
+            knock("10.98.0.2", port, Duration::from_secs(5));
+        }
+        u64::from(port)
+    });
+    lab.pull_out();
+    std::thread::sleep(Duration::from_millis(500));
+    lab.plug_in();
+    std::thread::sleep(Duration::from_secs(2));
+    knock_at(&lab, 1..6);
+    enough.send(()).unwrap();
+    let others = busy.join().unwrap();
+    let said = monitor.end();
+    assert_eq!(said.count("/flows/inserted"), others + 5, "{}\n{}", said.summary, said.talk);
+}
+
+fn merges_two(options: &str) {
+    let Some(lab) = Lab::new() else { return };
+    plug_in_another(&lab);
     let monitor = Monitor::start(&lab, &format!("-i other0 --write both.pcap --seed 1 {options}"));
     lab.send(|| {
         for port in 1..=100 {
