@@ -1,6 +1,7 @@
 //! Interfaces that go and come, several at once, and the list of them.
 
 use std::process::Command;
+use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -74,10 +75,10 @@ fn an_interface_comes_back_though_another_is_busy() {
     let Some(lab) = Lab::new() else { return };
     plug_in_another(&lab);
     let monitor = Monitor::start(&lab, "-i other0");
-    let (enough, is_enough) = std::sync::mpsc::channel();
+    let (enough, is_enough) = std::sync::mpsc::channel::<()>();
     let busy = Lab::inside(&lab.sender, move || {
         let mut port = 0;
-        while is_enough.recv_timeout(Duration::from_millis(10)).is_err() {
+        while is_enough.recv_timeout(Duration::from_millis(10)) == Err(RecvTimeoutError::Timeout) {
             port += 1;
             knock("10.98.0.2", port, Duration::from_secs(5));
         }
