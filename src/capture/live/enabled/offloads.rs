@@ -38,6 +38,7 @@ struct EthtoolValue {
 fn ask(socket: BorrowedFd<'_>, interface: &str, command: u32) -> Option<u32> {
     use std::os::fd::AsRawFd as _;
 
+    let socket = socket.as_raw_fd();
     let mut value = EthtoolValue { command, data: 0 };
     let mut name = [0; libc::IFNAMSIZ];
     // The last byte stays zero; a longer name is none of an interface.
@@ -49,12 +50,12 @@ fn ask(socket: BorrowedFd<'_>, interface: &str, command: u32) -> Option<u32> {
     };
     // SAFETY: the request names a string that ends in zero and a live `EthtoolValue`, the one
     // structure that these commands read and write; both outlive the call.
-    let failed =
-        unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCETHTOOL as _, &raw mut request) };
+    let failed = unsafe { libc::ioctl(socket, libc::SIOCETHTOOL as _, &raw mut request) };
     (failed == 0).then_some(value.data)
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use super::*;
     use std::os::fd::AsFd as _;
