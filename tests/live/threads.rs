@@ -66,7 +66,8 @@ fn fragments_are_seen_as_they_come() {
 }
 
 const SOCKETS: u64 = 50;
-const DATAGRAMS_EACH: u64 = 400;
+/// More than all buffers and queues have room for.
+const DATAGRAMS_EACH: u64 = 800;
 
 /// Of many flows in turn, so that every thread has some.
 fn send_datagrams() {
@@ -107,7 +108,7 @@ fn a_slow_consumer_loses_only_what_is_counted() {
     let (seen, dropped) =
         (said.count("/interfaces/0/packets"), said.count("/interfaces/0/kernel_drops"));
     assert_eq!(seen + dropped, SOCKETS * DATAGRAMS_EACH);
-    assert!(seen > 1000 && dropped > 1000, "{seen} seen, {dropped} dropped");
+    assert!(seen > 300 && dropped > 1000, "{seen} seen, {dropped} dropped");
     assert_eq!(said.count("/trace/packets"), seen);
     // Ethernet, IPv4, UDP and a hundred bytes, each with its header, after the file's.
     assert_eq!(reader.join().unwrap(), 24 + seen * (16 + 14 + 20 + 8 + 100));

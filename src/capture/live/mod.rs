@@ -29,7 +29,8 @@
 //!
 //! Handles are non-blocking and waited for with `poll`: libpcap's own time limit does not return
 //! on a silent link. Not in "immediate mode" either, which takes the kernel's older ring buffer and
-//! wakes up for every packet; ours hands over whole blocks, after some 20 milliseconds at the latest.
+//! wakes up for every packet; ours hands over whole blocks, after a tenth of a second at the
+//! latest, or a fiftieth where frames wait for those of others.
 
 mod counts;
 #[cfg(not(all(feature = "live", unix)))]

@@ -14,12 +14,31 @@ use super::offloads::merging_offloads;
 use crate::capture::LinkType;
 use crate::time::{NANOS_PER_SEC, Timestamp};
 
-/// The kernel hands a block of frames over after this time, full or not.
-const BLOCK_MILLIS: i32 = 20;
 /// How long an interface that went away is left alone before it is tried again.
 const RETRY_NANOS: u64 = NANOS_PER_SEC;
 /// The kernel is asked for its counts after so many frames, or when there are none.
 const FRAMES_PER_COUNT: u32 = 4096;
+
+/// How soon frames are with us.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pace {
+    /// The kernel hands a block of frames over after this time, full or not.
+    block_millis: i32,
+    /// A frame is with us at the latest so long after it was captured: twice the block time, and some
+    /// for being late. What is older cannot be overtaken any more.
+    pub latest_nanos: u64,
+}
+
+impl Pace {
+    /// Where frames wait for each other to be merged, they come soon. Else in larger blocks: of these
+    /// the kernel's buffer holds more when nobody takes them.
+    pub fn of(options: &LiveOptions) -> Pace {
+        match options.interfaces.len() > 1 || options.capture_threads > 1 {
+            true => Pace { block_millis: 20, latest_nanos: NANOS_PER_SEC / 8 },
+            false => Pace { block_millis: 100, latest_nanos: NANOS_PER_SEC / 4 },
+        }
+    }
+}
 
 /// A frame, copied: the next one of an interface, or the one being looked at.
 #[derive(Debug, Default)]
@@ -209,7 +228,7 @@ fn open(
         .promisc(options.promiscuous)
         .snaplen(int(options.snaplen_bytes))
         .buffer_size(int(options.buffer_bytes))
-        .timeout(BLOCK_MILLIS)
+        .timeout(Pace::of(options).block_millis)
         .precision(Precision::Nano)
         .open()
         .and_then(Capture::setnonblock)

@@ -6,13 +6,9 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
 use super::super::{LiveError, LiveOptions};
-use super::tap::{Held, Tap};
+use super::tap::{Held, Pace, Tap};
 use crate::capture::{Frame, LinkType};
 use crate::time::{NANOS_PER_SEC, Timestamp};
-
-/// A frame is with us at the latest so long after it was captured: twice the kernel's block time, and
-/// some for being late. What is older cannot be overtaken any more.
-const LATEST_NANOS: u64 = NANOS_PER_SEC / 8;
 
 /// A frame, and which interface it is from.
 pub(super) struct Captured<'a> {
@@ -115,7 +111,8 @@ impl Taps {
             tap.try_again(&self.options, now);
             tap.fill(self.options.on_change);
         }
-        let settled = Timestamp::from_nanos(now.as_nanos().saturating_sub(LATEST_NANOS));
+        let latest_nanos = Pace::of(&self.options).latest_nanos;
+        let settled = Timestamp::from_nanos(now.as_nanos().saturating_sub(latest_nanos));
         self.settled = self.settled.max(settled);
         self.choose();
     }
