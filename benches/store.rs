@@ -2,8 +2,10 @@
 //! random order, or as many as `cargo bench --bench store -- COUNT` says. Times are this thread's time on the processor where
 //! the system tells it, so that a busy machine disturbs them less.
 
+#[path = "harness/on_cpu.rs"]
+mod on_cpu;
+
 use std::hint::black_box;
-use std::time::Instant;
 
 use acsm::flow::{FlowId, FlowKey, FlowKeyKind, Keyer};
 use acsm::hash::HashKey;
@@ -11,6 +13,7 @@ use acsm::random::Random;
 use acsm::spec::{Backend, Budget, Expire, LayoutKind, StoreSpec};
 use acsm::state::{Lookup, State};
 use acsm::store::{Epoch, Flow, Store, StoreError, StoreUser, with_store};
+use on_cpu::Stopwatch;
 
 const PACKETS: usize = 2_000_000;
 const BATCH: usize = 16;
@@ -19,13 +22,6 @@ const BATCH: usize = 16;
 struct Measure<'a> {
     flows: &'a [Flow],
     packets: &'a [Flow],
-}
-
-/// Nanoseconds that this thread has run, or that have passed.
-fn clock(start: Instant) -> f64 {
-    let on_cpu = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
-    let on_cpu = on_cpu.and_then(|text| text.split(' ').next()?.parse().ok());
-    on_cpu.unwrap_or_else(|| start.elapsed().as_nanos() as f64)
 }
 
 /// Nanoseconds a packet: one by one, and in batches whose cells are fetched first.
@@ -42,12 +38,11 @@ impl StoreUser for Measure<'_> {
             let place = shard.locate(flow);
             shard.insert(&place, State::new(n % 6).unwrap(), Epoch(0).stamp());
         }
-        let start = Instant::now();
         let mut known = 0u32;
         let mut now = 0;
         let mut time = |fetch: bool| {
             now += 1;
-            let begin = clock(start);
+            let stopwatch = Stopwatch::start();
             for batch in self.packets.chunks(BATCH) {
                 for flow in batch.iter().filter(|_| fetch) {
                     let shard = &shards[flow.id.shard()];
@@ -61,7 +56,7 @@ impl StoreUser for Measure<'_> {
                     shard.touch(&place, found, Epoch(now).stamp());
                 }
             }
-            (clock(start) - begin) / self.packets.len() as f64
+            stopwatch.nanos() / self.packets.len() as f64
         };
         time(false);
         let nanos = [time(false), time(true)];

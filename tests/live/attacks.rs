@@ -14,7 +14,7 @@ const BRIEFLY: Duration = Duration::from_millis(1);
 const PATIENTLY: Duration = Duration::from_secs(5);
 
 /// Connections that are opened, used and closed as they should be.
-fn talk(port: u16, connections: usize) {
+pub fn talk(port: u16, connections: usize) {
     for _ in 0..connections {
         let mut stream = TcpStream::connect(address(WATCHER, port)).unwrap();
         stream.write_all(b"hello").unwrap();

@@ -1,6 +1,7 @@
 //! Interfaces that go and come, several at once, and the list of them.
 
 use std::process::Command;
+use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -18,8 +19,17 @@ fn knock_at(lab: &Lab, ports: std::ops::Range<u16>) {
 
 #[test]
 fn an_interface_may_go_down_and_up_and_away_and_come_back() {
+    goes_and_comes("");
+}
+
+#[test]
+fn an_interface_shared_by_threads_may_too() {
+    goes_and_comes("--capture-threads 3");
+}
+
+fn goes_and_comes(options: &str) {
     let Some(lab) = Lab::new() else { return };
-    let monitor = Monitor::start(&lab, "");
+    let monitor = Monitor::start(&lab, options);
     knock_at(&lab, 1..6);
     must(&format!("-n {} link set {CABLE} down", lab.watcher));
     must(&format!("-n {} link set {CABLE} up", lab.watcher));
@@ -34,21 +44,61 @@ fn an_interface_may_go_down_and_up_and_away_and_come_back() {
     let said = monitor.end();
     assert_eq!(said.count("/flows/inserted"), 15, "{}\n{}", said.summary, said.talk);
     assert_eq!(said.count("/interfaces/0/losses_of_link"), 1);
-    assert!(said.talk.contains("cable0 is gone") && said.talk.contains("cable0 is back"));
+    assert_eq!(said.talk.matches("cable0 is gone").count(), 1, "{}", said.talk);
+    assert_eq!(said.talk.matches("cable0 is back").count(), 1, "{}", said.talk);
+    assert_eq!(said.summary["interfaces"][0]["is_open"], true);
+}
+
+#[test]
+fn several_interfaces_are_merged_in_time_order() {
+    merges_two("");
+}
+
+#[test]
+fn several_interfaces_shared_by_threads_are_too() {
+    merges_two("--capture-threads 2");
 }
 
 /// Both ends of a second cable inside the watcher's namespace would be one machine talking to
 /// itself; so a second cable between the two.
-#[test]
-fn several_interfaces_are_merged_in_time_order() {
-    let Some(lab) = Lab::new() else { return };
-    let Lab { sender, watcher } = &lab;
+fn plug_in_another(lab: &Lab) {
+    let Lab { sender, watcher } = lab;
     must(&format!("link add other0 netns {sender} type veth peer name other0 netns {watcher}"));
     for (namespace, address) in [(sender, "10.98.0.1"), (watcher, "10.98.0.2")] {
         must(&format!("-n {namespace} addr add {address}/24 dev other0"));
         must(&format!("-n {namespace} link set other0 up"));
     }
-    let monitor = Monitor::start(&lab, "-i other0 --write both.pcap --seed 1");
+}
+
+#[test]
+fn an_interface_comes_back_though_another_is_busy() {
+    let Some(lab) = Lab::new() else { return };
+    plug_in_another(&lab);
+    let monitor = Monitor::start(&lab, "-i other0");
+    let (enough, is_enough) = std::sync::mpsc::channel::<()>();
+    let busy = Lab::inside(&lab.sender, move || {
+        let mut port = 0;
+        while is_enough.recv_timeout(Duration::from_millis(10)) == Err(RecvTimeoutError::Timeout) {
+            port += 1;
+            knock("10.98.0.2", port, Duration::from_secs(5));
+        }
+        u64::from(port)
+    });
+    lab.pull_out();
+    std::thread::sleep(Duration::from_millis(500));
+    lab.plug_in();
+    std::thread::sleep(Duration::from_secs(2));
+    knock_at(&lab, 1..6);
+    enough.send(()).unwrap();
+    let others = busy.join().unwrap();
+    let said = monitor.end();
+    assert_eq!(said.count("/flows/inserted"), others + 5, "{}\n{}", said.summary, said.talk);
+}
+
+fn merges_two(options: &str) {
+    let Some(lab) = Lab::new() else { return };
+    plug_in_another(&lab);
+    let monitor = Monitor::start(&lab, &format!("-i other0 --write both.pcap --seed 1 {options}"));
     lab.send(|| {
         for port in 1..=100 {
             knock(WATCHER, port, Duration::from_secs(5));
@@ -76,6 +126,23 @@ fn frame_times(path: &std::path::Path) -> Vec<acsm::time::Timestamp> {
         times.push(frame.time);
     }
     times
+}
+
+#[test]
+fn settings_that_merge_packets_are_told_at_the_start() {
+    let Some(lab) = Lab::new() else { return };
+    for (setting, is_told) in [("on", true), ("off", false)] {
+        let mut ethtool = lab.command("ethtool");
+        let changed = ethtool.args(["-K", CABLE, "gro", setting]).output().unwrap();
+        if !changed.status.success() {
+            let why = String::from_utf8_lossy(&changed.stderr);
+            eprintln!("SKIPPED: no ethtool here, offloads were not tried: {why}");
+            return;
+        }
+        let said = Monitor::start(&lab, "--capture-threads 2").end();
+        let told = said.talk.matches("ethtool -K cable0 gro off").count();
+        assert_eq!(told, usize::from(is_told), "{setting}: {}", said.talk);
+    }
 }
 
 /// The kernel takes VLAN tags off and keeps them beside the packet; they must be back.

@@ -14,3 +14,4 @@ mod permission;
 mod schema;
 mod signals;
 mod silence;
+mod threads;

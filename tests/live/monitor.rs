@@ -1,6 +1,8 @@
 //! A running `acsm live`, and what it says.
 
+use std::fs::Permissions;
 use std::io::Read as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -21,6 +23,8 @@ const HANDED_OVER: Duration = Duration::from_millis(500);
 /// `acsm live` on the watcher's end of the cable; killed when dropped.
 pub struct Monitor {
     child: Child,
+    /// What a service manager would hear.
+    notices: UnixDatagram,
     folder: tempfile::TempDir,
 }
 
@@ -37,8 +41,12 @@ impl Monitor {
     pub fn start(lab: &Lab, options: &str) -> Monitor {
         let folder = tempfile::tempdir().unwrap();
         let socket = folder.path().join("notify");
-        let ready = UnixDatagram::bind(&socket).unwrap();
-        ready.set_read_timeout(Some(PATIENCE)).unwrap();
+        let notices = UnixDatagram::bind(&socket).unwrap();
+        notices.set_read_timeout(Some(PATIENCE)).unwrap();
+        // Whoever it becomes may write there, as systemd has it.
+        for path in [folder.path(), &socket] {
+            std::fs::set_permissions(path, Permissions::from_mode(0o777)).unwrap();
+        }
         let child = lab
             .command(ACSM)
             .args(["live", "-i", CABLE, "--json", "--alerts", "eve.json"])
@@ -49,12 +57,19 @@ impl Monitor {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        let mut monitor = Monitor { child, folder };
-        let mut word = [0; 16];
-        let said = ready.recv(&mut word);
-        let Ok(bytes) = said else { panic!("it never got ready: {}", monitor.last_words()) };
-        assert_eq!(&word[..bytes], b"READY=1");
+        let mut monitor = Monitor { child, notices, folder };
+        match monitor.notice() {
+            Some(word) => assert_eq!(word, "READY=1"),
+            None => panic!("it never got ready: {}", monitor.last_words()),
+        }
         monitor
+    }
+
+    /// The next word to the service manager, if one comes.
+    fn notice(&self) -> Option<String> {
+        let mut word = [0; 64];
+        let bytes = self.notices.recv(&mut word).ok()?;
+        Some(String::from_utf8_lossy(&word[..bytes]).into_owned())
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -63,10 +78,25 @@ impl Monitor {
 
     /// What the system says about it: the value of a line of /proc/PID/status.
     pub fn status(&self, name: &str) -> String {
-        let path = format!("/proc/{}/status", self.child.id());
-        let status = std::fs::read_to_string(path).unwrap();
-        let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
-        line.unwrap_or_default().trim().to_owned()
+        self.statuses(name).swap_remove(0)
+    }
+
+    /// The same of each of its threads, the first one first.
+    pub fn statuses(&self, name: &str) -> Vec<String> {
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", self.child.id())).unwrap();
+        let mut tasks: Vec<PathBuf> = tasks.map(|task| task.unwrap().path()).collect();
+        tasks.sort();
+        let value = |task: PathBuf| {
+            let status = std::fs::read_to_string(task.join("status")).unwrap();
+            let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+            line.unwrap_or_default().trim().to_owned()
+        };
+        tasks.into_iter().map(value).collect()
+    }
+
+    /// The names of its threads.
+    pub fn threads(&self) -> Vec<String> {
+        self.statuses("Name")
     }
 
     /// Sends it a signal by name.
@@ -100,6 +130,7 @@ impl Monitor {
         self.child.stdout.take().unwrap().read_to_string(&mut summary).unwrap();
         self.child.stderr.take().unwrap().read_to_string(&mut talk).unwrap();
         assert!(status.success(), "{status}: {talk}");
+        assert_eq!(self.notice().as_deref(), Some("STOPPING=1"));
         let eve = std::fs::read_to_string(self.path("eve.json")).unwrap();
         let folder = std::mem::replace(&mut self.folder, tempfile::tempdir().unwrap());
         Said { summary: serde_json::from_str(&summary).unwrap(), eve, talk, folder }

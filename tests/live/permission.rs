@@ -1,12 +1,13 @@
 //! Without the right to capture, an error says how to get it.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
+use std::time::Duration;
 
 use crate::lab::Lab;
-use crate::monitor::Monitor;
+use crate::monitor::{Monitor, wait_until};
 
 /// CAP_NET_RAW is number 13.
 const ONLY_NET_RAW: &str = "0000000000002000";
@@ -22,6 +23,51 @@ fn what_is_not_needed_is_given_up() {
         assert_eq!(monitor.status(set), "0000000000000000", "{set}");
     }
     assert_eq!(monitor.status("NoNewPrivs"), "1");
+}
+
+/// Started as root, it can become somebody else, who then owns what it writes.
+#[test]
+fn it_becomes_another_user() {
+    let Some(lab) = Lab::new() else { return };
+    let monitor = Monitor::start(&lab, "--user nobody --write seen.pcap --capture-threads 2");
+    wait_until("it captures", || monitor.threads().contains(&"capture".to_owned()).then_some(()));
+    let numbers = vec![NOBODY.to_string(); 4].join("\t");
+    for (name, wanted) in [
+        ("Uid", numbers.as_str()),
+        ("Gid", &numbers),
+        ("Groups", ""),
+        ("CapPrm", ONLY_NET_RAW),
+        ("CapEff", ONLY_NET_RAW),
+        ("CapBnd", ONLY_NET_RAW),
+        ("CapInh", "0000000000000000"),
+        ("NoNewPrivs", "1"),
+    ] {
+        let of_threads = monitor.statuses(name);
+        assert!(of_threads.len() > 2 && of_threads.iter().all(|it| it == wanted), "{of_threads:?}");
+    }
+    for file in ["eve.json", "seen.pcap"] {
+        assert_eq!(fs::metadata(monitor.path(file)).unwrap().uid(), NOBODY, "{file}");
+    }
+    fs::rename(monitor.path("eve.json"), monitor.path("eve.json.1")).unwrap();
+    monitor.signal("USR1");
+    wait_until("the file is there again", || monitor.path("eve.json").exists().then_some(()));
+    // And CAP_NET_RAW is of use: the cable is opened again.
+    lab.pull_out();
+    lab.plug_in();
+    std::thread::sleep(Duration::from_secs(3));
+    let said = monitor.end();
+    assert_eq!(said.count("/interfaces/0/losses_of_link"), 1, "{}", said.talk);
+    assert_eq!(said.summary["interfaces"][0]["is_open"], true, "{}", said.talk);
+}
+
+#[test]
+fn a_user_that_is_not_there_is_named() {
+    let Some(lab) = Lab::new() else { return };
+    let mut acsm = lab.command(env!("CARGO_BIN_EXE_acsm"));
+    let output = acsm.args(["live", "-i", "cable0", "--user", "nonesuch"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let talk = String::from_utf8(output.stderr).unwrap();
+    assert!(talk.contains("--user nonesuch: there is no such user"), "{talk}");
 }
 
 /// Nobody's number on every Linux.

@@ -1,6 +1,6 @@
 //! What was seen and what was lost, for those who watch a capture.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 /// Counts of one interface since the start.
 #[derive(Debug, Clone, PartialEq, Eq, Default, serde::Serialize)]
@@ -35,14 +35,17 @@ pub(super) struct TapCounts {
     pub bytes: AtomicU64,
     pub kernel_drops: AtomicU64,
     pub interface_drops: AtomicU64,
-    pub is_open: AtomicBool,
     pub losses_of_link: AtomicU64,
+    /// Handles on it, one a capture thread, and those of them that are open.
+    handles: usize,
+    handles_open: AtomicUsize,
+    has_merged: AtomicBool,
 }
 
 impl LiveCounts {
     #[cfg_attr(not(all(feature = "live", unix)), allow(dead_code))]
-    pub(super) fn new(interfaces: &[String]) -> LiveCounts {
-        let tap = |name: &String| TapCounts { name: name.clone(), ..TapCounts::default() };
+    pub(super) fn new(interfaces: &[String], handles: usize) -> LiveCounts {
+        let tap = |name: &String| TapCounts { name: name.clone(), handles, ..TapCounts::default() };
         LiveCounts { taps: interfaces.iter().map(tap).collect() }
     }
 
@@ -60,7 +63,7 @@ impl LiveCounts {
             bytes: read(&tap.bytes),
             kernel_drops: read(&tap.kernel_drops),
             interface_drops: read(&tap.interface_drops),
-            is_open: tap.is_open.load(Ordering::Relaxed),
+            is_open: tap.handles_open.load(Ordering::Relaxed) == tap.handles,
             losses_of_link: read(&tap.losses_of_link),
         };
         self.taps.iter().map(counts).collect()
@@ -73,6 +76,38 @@ impl LiveCounts {
             read(&tap.kernel_drops).saturating_add(read(&tap.interface_drops))
         };
         self.taps.iter().map(drops).sum()
+    }
+}
+
+#[cfg_attr(not(all(feature = "live", unix)), allow(dead_code))]
+impl TapCounts {
+    /// Counts a frame that is handed out. One thread does that: no need for an atomic addition.
+    #[inline]
+    pub fn count(&self, wire_bytes: u32) {
+        let add = |count: &AtomicU64, n: u64| {
+            count.store(count.load(Ordering::Relaxed).wrapping_add(n), Ordering::Relaxed);
+        };
+        add(&self.packets, 1);
+        add(&self.bytes, wire_bytes.into());
+    }
+
+    /// Notes that a handle is open; says whether that was the last one missing.
+    pub fn opened(&self) -> bool {
+        self.handles_open.fetch_add(1, Ordering::Relaxed) + 1 == self.handles
+    }
+
+    /// Notes that a handle was lost; says whether that is news: the others go for the same reason.
+    pub fn lost(&self) -> bool {
+        let is_first = self.handles_open.fetch_sub(1, Ordering::Relaxed) == self.handles;
+        if is_first {
+            self.losses_of_link.fetch_add(1, Ordering::Relaxed);
+        }
+        is_first
+    }
+
+    /// Notes that packets are merged before we see them; says whether that is news.
+    pub fn merged(&self) -> bool {
+        !self.has_merged.swap(true, Ordering::Relaxed)
     }
 }
 
@@ -96,6 +131,21 @@ impl Unwrapped {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_interface_is_gone_once_whatever_the_number_of_its_handles() {
+        let counts = LiveCounts::new(&["eth0".to_owned()], 3);
+        let tap = counts.tap(0).unwrap();
+        assert_eq!([tap.opened(), tap.opened(), tap.opened()], [false, false, true]);
+        for losses in 1..=2 {
+            assert!(counts.interfaces()[0].is_open);
+            assert_eq!([tap.lost(), tap.lost()], [true, false]);
+            assert!(!counts.interfaces()[0].is_open);
+            assert_eq!([tap.opened(), tap.lost(), tap.lost()], [false; 3]);
+            assert_eq!([tap.opened(), tap.opened(), tap.opened()], [false, false, true]);
+            assert_eq!(counts.interfaces()[0].losses_of_link, losses);
+        }
+    }
 
     #[test]
     fn counters_of_32_bits_go_on_beyond_them() {

@@ -41,6 +41,17 @@ pub enum LiveError {
         /// What libpcap says.
         message: String,
     },
+    /// The system does not split its packets over several threads.
+    #[error(
+        "cannot split the packets of {interface} over several threads: {message}; it takes Linux 4.14 \
+         or newer (PACKET_FANOUT). Leave --capture-threads out: one thread sees everything too"
+    )]
+    NotShared {
+        /// Which interface.
+        interface: String,
+        /// What the system says.
+        message: String,
+    },
     /// Anything else.
     #[error("cannot capture on {interface}: {message}")]
     Interface {
@@ -52,4 +63,7 @@ pub enum LiveError {
     /// The system would not let us wait.
     #[error("cannot wait for packets: {0}")]
     Wait(String),
+    /// A capture thread could not begin, or did not go on.
+    #[error("a capture thread ended: {0}")]
+    Thread(String),
 }

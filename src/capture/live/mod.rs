@@ -2,28 +2,35 @@
 //!
 //! # Properties
 //!
-//! - Frames come in time order, also from several interfaces: one that might still be overtaken is
-//!   held back for a quarter of a second.
+//! - Frames come in time order, also from several interfaces and several capture threads: one that
+//!   might still be overtaken is held back for up to a fifth of a second.
 //! - A silent link gives its time all the same ([`Source::wait`](super::Source::wait)): flows age
 //!   and waiting ends when it is due.
 //! - What the kernel dropped is counted ([`LiveCounts`]), beyond the 32 bits of its own counters.
+//!   Nothing is dropped anywhere else.
 //! - An interface that goes down and comes up again goes on; one that is removed is opened again
 //!   when it is back.
-//! - Memory is the kernel's buffer and two frames an interface; nothing per frame is allocated.
+//! - Memory is the kernel's buffer and two frames an interface, and with several capture threads both
+//!   and some 2 MiB for each of them; nothing per frame is allocated.
 //!
 //! # Implementation
 //!
 //! | file | what |
 //! |---|---|
-//! | `enabled/source` | all interfaces as one source: waiting, merging |
-//! | `enabled/tap` | one interface: opening, reading, counting, coming back |
+//! | `enabled/source` | all interfaces as one source |
+//! | `enabled/tap` | a handle on one interface: opening, reading, counting, coming back |
+//! | `enabled/taps` | the interfaces that one thread reads: waiting, merging |
+//! | `enabled/threads`, `enabled/lanes`, `enabled/batch` | several such threads, and merging what they hand over |
+//! | `enabled/fanout` | one interface split over several handles by the kernel |
 //! | `enabled/interfaces` | which there are, and whether they may be captured from |
+//! | `enabled/offloads` | whether the system merges packets before we see them |
 //! | `enabled/blind_spots` | what a filter expression would miss unawares |
 //! | `disabled` | all of it without libpcap: it says how to get it |
 //!
 //! Handles are non-blocking and waited for with `poll`: libpcap's own time limit does not return
 //! on a silent link. Not in "immediate mode" either, which takes the kernel's older ring buffer and
-//! wakes up for every packet; ours hands over whole blocks, after a tenth of a second at the latest.
+//! wakes up for every packet; ours hands over whole blocks, after a tenth of a second at the
+//! latest, or a fiftieth where frames wait for those of others.
 
 mod counts;
 #[cfg(not(all(feature = "live", unix)))]
@@ -52,8 +59,10 @@ pub struct LiveOptions {
     pub promiscuous: bool,
     /// How much of each frame is captured at the most.
     pub snaplen_bytes: u32,
-    /// Size of the kernel's buffer, for each interface.
+    /// Size of the kernel's buffer, for each interface and capture thread.
     pub buffer_bytes: u32,
+    /// How many threads share every interface; with one, whoever asks for frames reads them.
+    pub capture_threads: usize,
     /// A filter expression that the kernel applies.
     pub filter: Option<String>,
     /// The wall clock, by which silence is measured.
@@ -72,8 +81,15 @@ pub enum Change<'a> {
         /// What libpcap says.
         why: &'a str,
     },
+    /// It is set to merge packets as they arrive. Told once, when it is opened.
+    Merging {
+        /// Which.
+        interface: &'a str,
+        /// The settings, by the names that `ethtool -K` takes.
+        offloads: &'a [&'static str],
+    },
     /// It shows packets larger than it can carry: the system merges them (GRO, LRO, TSO). Told
-    /// once.
+    /// once, unless it was expected.
     Merged {
         /// Which.
         interface: &'a str,

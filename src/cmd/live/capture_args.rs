@@ -32,13 +32,21 @@ pub struct CaptureArgs {
     #[arg(long, value_name = "SIZE", default_value = "256", value_parser = parse_snaplen)]
     pub snaplen: u32,
 
-    /// The kernel's buffer for each interface: what it holds while acsm is busy
+    /// The kernel's buffer for each interface and capture thread: what it holds while acsm is busy
     #[arg(long, value_name = "SIZE", default_value = "32MiB", value_parser = parse_buffer)]
     pub buffer: u32,
+
+    /// Threads that capture, 1 to 16: the kernel gives each its share of every interface, by flow
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=16))]
+    pub capture_threads: u8,
 
     /// Only packets to and from this machine: do not ask for those of others
     #[arg(long)]
     pub no_promiscuous: bool,
+
+    /// Become this user once interfaces are open; files are opened as them (Linux, started as root)
+    #[arg(long, value_name = "NAME")]
+    pub user: Option<String>,
 
     /// Leave tunnels closed: count TCP only where the outermost IP header carries it
     #[arg(long)]
@@ -91,6 +99,7 @@ impl CaptureArgs {
             promiscuous: !self.no_promiscuous,
             snaplen_bytes: self.snaplen,
             buffer_bytes: self.buffer,
+            capture_threads: self.capture_threads.into(),
             filter: self.filter.clone(),
             clock: now,
             on_change: if quiet { |_| {} } else { tell },
@@ -148,6 +157,11 @@ fn tell(change: Change<'_>) {
             output::say(format_args!("acsm: {interface} is gone ({why}); waiting for it"));
         }
         Change::Back { interface } => output::say(format_args!("acsm: {interface} is back")),
+        Change::Merging { interface, offloads } => output::say(format_args!(
+            "acsm: warning: {interface} is set to merge packets before we see them. Flow state is \
+             right, packet counts may be low; to see each:\n  ethtool -K {interface} {} off",
+            offloads.join(" off ")
+        )),
         Change::Merged { interface } => output::say(format_args!(
             "acsm: warning: {interface} shows packets larger than its MTU: the system merges them \
              before we see them. Flow state is right, packet counts are low; to see each:\n  \

@@ -1,40 +1,68 @@
-//! All interfaces of a run as one [`Source`]: waited for together, merged in time order.
+//! All interfaces of a run as one [`Source`], read by one thread or by several.
 
-use std::os::fd::AsFd as _;
 use std::sync::Arc;
-
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
+use std::time::Duration;
 
 use super::super::{LiveCounts, LiveError, LiveOptions};
-use super::tap::{Held, Tap};
+use super::fanout::Group;
+use super::tap::{Tap, TapPlan};
+use super::taps::Taps;
+use super::threads::Threads;
 use crate::capture::{CaptureError, Frame, LinkType, Source};
 use crate::time::{NANOS_PER_SEC, Timestamp};
 
 /// Silence is told at least this often.
 const TICK_NANOS: u64 = NANOS_PER_SEC / 4;
-/// A frame is with us at the latest so long after it was captured: the kernel's block time, and
-/// some for being late. What is older cannot be overtaken any more.
-const LATEST_NANOS: u64 = NANOS_PER_SEC / 4;
+/// Capture threads tell each other's reader more often: it holds back what they might overtake.
+const THREAD_TICK_NANOS: u64 = NANOS_PER_SEC / 20;
 
 /// Frames from interfaces, in time order.
 pub struct LiveSource {
-    options: LiveOptions,
-    taps: Vec<Tap>,
-    /// The frame handed out last.
-    current: Held,
-    /// Which interface has the next frame, if that is certain.
-    ready: Option<usize>,
+    reading: Reading,
+    link_types: Vec<LinkType>,
     counts: Arc<LiveCounts>,
+}
+
+/// Who reads.
+enum Reading {
+    /// The thread that asks for frames.
+    Here(Taps),
+    /// Others, who share every interface.
+    Threads(Threads),
 }
 
 impl LiveSource {
     /// Opens all interfaces, or none.
     pub fn open(options: LiveOptions) -> Result<LiveSource, LiveError> {
-        let counts = Arc::new(LiveCounts::new(&options.interfaces));
-        let tap = |at| Tap::open(&options, at, Arc::clone(&counts));
-        let taps = (0..options.interfaces.len()).map(tap).collect::<Result<Vec<Tap>, _>>()?;
-        Ok(LiveSource { options, taps, current: Held::default(), ready: None, counts })
+        let threads = options.capture_threads.max(1);
+        let counts = Arc::new(LiveCounts::new(&options.interfaces, threads));
+        let shared: Vec<Option<Arc<Group>>> =
+            options.interfaces.iter().map(|_| (threads > 1).then(Arc::default)).collect();
+        let tick_nanos = if threads > 1 { THREAD_TICK_NANOS } else { TICK_NANOS };
+        let open_all = |_| {
+            let tap = |(at, group): (usize, &Option<Arc<Group>>)| {
+                let (counts, group) = (Arc::clone(&counts), group.clone());
+                Tap::open(&options, TapPlan { at, counts, group })
+            };
+            let taps = shared.iter().enumerate().map(tap).collect::<Result<_, _>>()?;
+            Ok(Taps::new(options.clone(), taps, tick_nanos))
+        };
+        let mut all = (0..threads).map(open_all).collect::<Result<Vec<Taps>, LiveError>>()?;
+        let mut link_types: Vec<_> = all.iter().flat_map(Taps::link_types).collect();
+        link_types.sort_unstable();
+        link_types.dedup();
+        let reading = match all.pop() {
+            Some(taps) if all.is_empty() => Reading::Here(taps),
+            last => {
+                all.extend(last);
+                // Handles saw everything until they joined the others: all begin now.
+                all.iter_mut().for_each(Taps::forget_drops);
+                let start = (options.clock)();
+                all.iter_mut().for_each(|taps| taps.begin_at(start));
+                Reading::Threads(Threads::new(all))
+            }
+        };
+        Ok(LiveSource { reading, link_types, counts })
     }
 
     /// What was seen and lost; others can keep and read it.
@@ -44,101 +72,40 @@ impl LiveSource {
 
     /// The distinct link types of the interfaces, by number.
     pub fn link_types(&self) -> Vec<LinkType> {
-        let mut link_types: Vec<_> = self.taps.iter().map(|tap| tap.link_type).collect();
-        link_types.sort_unstable();
-        link_types.dedup();
-        link_types
-    }
-
-    /// Decides who comes next: the earliest frame, unless one not here yet may be earlier.
-    #[inline]
-    fn choose(&mut self) {
-        let heads = self.taps.iter().enumerate().filter(|(_, tap)| tap.head.is_there);
-        let earliest = heads.min_by_key(|(_, tap)| tap.head.time);
-        self.ready = earliest.and_then(|(at, tap)| {
-            let others_known = self.taps.iter().all(|tap| tap.head.is_there || tap.is_away());
-            (others_known || self.taps.len() == 1 || self.is_settled(tap.head.time)).then_some(at)
-        });
-    }
-
-    /// Whether everything captured before `time` must be here by now.
-    fn is_settled(&self, time: Timestamp) -> bool {
-        (self.options.clock)().since(time) >= LATEST_NANOS
-    }
-
-    fn fill_and_choose(&mut self) {
-        for tap in &mut self.taps {
-            tap.fill(self.options.on_change);
-        }
-        self.choose();
-    }
-
-    /// Waits until an interface without a frame has one, or something else is due.
-    fn poll(&self, nanos: u64) -> Result<(), LiveError> {
-        let waiting = self.taps.iter().filter(|tap| !tap.head.is_there).filter_map(Tap::handle);
-        let mut handles: Vec<PollFd<'_>> =
-            waiting.map(|handle| PollFd::from_borrowed_fd(handle.as_fd(), PollFlags::IN)).collect();
-        let limit = Timespec {
-            tv_sec: (nanos / NANOS_PER_SEC) as i64,
-            tv_nsec: (nanos % NANOS_PER_SEC) as i64,
-        };
-        match poll(&mut handles, Some(&limit)) {
-            // A signal: whoever asked for it wants us to look around.
-            Ok(_) | Err(Errno::INTR) => Ok(()),
-            Err(error) => Err(LiveError::Wait(error.to_string())),
-        }
-    }
-
-    /// How long to wait: a tick, or until the earliest frame held back is settled.
-    fn patience_nanos(&self) -> u64 {
-        let heads = self.taps.iter().filter(|tap| tap.head.is_there);
-        let held_back = heads.map(|tap| tap.head.time).min();
-        held_back.map_or(TICK_NANOS, |time| {
-            let age_nanos = (self.options.clock)().since(time);
-            LATEST_NANOS.saturating_sub(age_nanos).clamp(1, TICK_NANOS)
-        })
+        self.link_types.clone()
     }
 }
 
 impl Source for LiveSource {
     #[inline]
     fn next_frame(&mut self) -> Result<Option<Frame<'_>>, CaptureError> {
-        while self.ready.is_none() {
+        while self.may_wait() {
             self.wait()?;
         }
-        let Some(tap) = self.ready.and_then(|at| self.taps.get_mut(at)) else { return Ok(None) };
-        std::mem::swap(&mut self.current, &mut tap.head);
-        tap.head.is_there = false;
-        tap.count(self.current.wire_bytes);
-        let link_type = tap.link_type;
-        tap.fill(self.options.on_change);
-        self.choose();
-        let Held { time, wire_bytes, bytes, .. } = &self.current;
-        Ok(Some(Frame { time: *time, link_type, wire_bytes: *wire_bytes, bytes }))
+        let captured = match &mut self.reading {
+            Reading::Here(taps) => taps.next(),
+            Reading::Threads(threads) => threads.next(),
+        };
+        let Some(captured) = captured else { return Ok(None) };
+        if let Some(counts) = self.counts.tap(captured.interface) {
+            counts.count(captured.frame.wire_bytes);
+        }
+        Ok(Some(captured.frame))
     }
 
     #[inline]
     fn may_wait(&self) -> bool {
-        self.ready.is_none()
+        match &self.reading {
+            Reading::Here(taps) => !taps.is_ready(),
+            Reading::Threads(threads) => !threads.is_ready(),
+        }
     }
 
     fn wait(&mut self) -> Result<Option<Timestamp>, CaptureError> {
-        self.fill_and_choose();
-        if self.ready.is_none() {
-            self.poll(self.patience_nanos())?;
-            self.fill_and_choose();
-        }
-        if self.ready.is_some() {
-            return Ok(None);
-        }
-        let now = (self.options.clock)();
-        for tap in &mut self.taps {
-            tap.ask_kernel();
-            tap.try_again(&self.options, now);
-        }
-        let heads = self.taps.iter().filter(|tap| tap.head.is_there);
-        let settled = Timestamp::from_nanos(now.as_nanos().saturating_sub(LATEST_NANOS));
-        Ok(Some(heads.map(|tap| tap.head.time).fold(settled, Timestamp::min)))
+        Ok(match &mut self.reading {
+            Reading::Here(taps) => taps.wait()?,
+            Reading::Threads(threads) => threads.wait(Duration::from_nanos(TICK_NANOS))?,
+        })
     }
 
     #[inline]

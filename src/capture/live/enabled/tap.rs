@@ -1,22 +1,44 @@
-//! One interface: opened, read frame by frame, and opened again when it was away.
+//! A handle on one interface: opened, read frame by frame, and opened again when it was away.
 
+use std::os::fd::AsFd as _;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 use pcap::{Active, Capture, Precision};
 
 use super::super::counts::{TapCounts, Unwrapped};
 use super::super::{Change, LiveCounts, LiveError, LiveOptions};
+use super::fanout::Group;
 use super::interfaces::why_not;
+use super::offloads::merging_offloads;
 use crate::capture::LinkType;
 use crate::time::{NANOS_PER_SEC, Timestamp};
 
-/// The kernel hands a block of frames over after this time, full or not.
-const BLOCK_MILLIS: i32 = 100;
 /// How long an interface that went away is left alone before it is tried again.
 const RETRY_NANOS: u64 = NANOS_PER_SEC;
 /// The kernel is asked for its counts after so many frames, or when there are none.
 const FRAMES_PER_COUNT: u32 = 4096;
+
+/// How soon frames are with us.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pace {
+    /// The kernel hands a block of frames over after this time, full or not.
+    block_millis: i32,
+    /// A frame is with us at the latest so long after it was captured: twice the block time, and some
+    /// for being late. What is older cannot be overtaken any more.
+    pub latest_nanos: u64,
+}
+
+impl Pace {
+    /// Where frames wait for each other to be merged, they come soon. Else in larger blocks: of these
+    /// the kernel's buffer holds more when nobody takes them.
+    pub fn of(options: &LiveOptions) -> Pace {
+        match options.interfaces.len() > 1 || options.capture_threads > 1 {
+            true => Pace { block_millis: 20, latest_nanos: NANOS_PER_SEC / 8 },
+            false => Pace { block_millis: 100, latest_nanos: NANOS_PER_SEC / 4 },
+        }
+    }
+}
 
 /// A frame, copied: the next one of an interface, or the one being looked at.
 #[derive(Debug, Default)]
@@ -28,17 +50,28 @@ pub(super) struct Held {
     pub is_there: bool,
 }
 
-/// One interface.
+/// Which interface to open, and what goes with it.
+pub(super) struct TapPlan {
+    /// Its number in the options.
+    pub at: usize,
+    pub counts: Arc<LiveCounts>,
+    /// Those who share it, if it is shared.
+    pub group: Option<Arc<Group>>,
+}
+
+/// A handle on one interface.
 pub(super) struct Tap {
     name: String,
+    plan: TapPlan,
     /// `None` while the interface is away.
     handle: Option<Capture<Active>>,
     pub link_type: LinkType,
     /// Its next frame.
     pub head: Held,
+    /// Until there is one from after it, frames are left out: those that share the interface have
+    /// them too.
+    not_before: Timestamp,
     retry_at: Timestamp,
-    counts: Arc<LiveCounts>,
-    at: usize,
     kernel_drops: Unwrapped,
     interface_drops: Unwrapped,
     frames_until_count: u32,
@@ -47,29 +80,34 @@ pub(super) struct Tap {
 }
 
 impl Tap {
-    /// Opens the interface numbered `at` in `options`.
-    pub fn open(
-        options: &LiveOptions,
-        at: usize,
-        counts: Arc<LiveCounts>,
-    ) -> Result<Tap, LiveError> {
-        let name = options.interfaces.get(at).cloned().unwrap_or_default();
-        let handle = open(options, &name)?;
+    /// Opens an interface of `options`.
+    pub fn open(options: &LiveOptions, plan: TapPlan) -> Result<Tap, LiveError> {
+        let name = options.interfaces.get(plan.at).cloned().unwrap_or_default();
+        let handle = open(options, &name, plan.group.as_deref())?;
         let tap = Tap {
             link_type: link_type(&handle),
             longest_bytes: longest_frame(&name),
             name,
+            plan,
             handle: Some(handle),
             head: Held::default(),
+            not_before: Timestamp::default(),
             retry_at: Timestamp::default(),
-            counts,
-            at,
             kernel_drops: Unwrapped::default(),
             interface_drops: Unwrapped::default(),
             frames_until_count: FRAMES_PER_COUNT,
         };
-        tap.note(|counts| counts.is_open.store(true, Ordering::Relaxed));
+        tap.counts().map(TapCounts::opened);
+        tap.tell_of_merging(options.on_change);
         Ok(tap)
+    }
+
+    fn tell_of_merging(&self, on_change: fn(Change<'_>)) {
+        let Some(handle) = &self.handle else { return };
+        let offloads = merging_offloads(handle.as_fd(), &self.name);
+        if !offloads.is_empty() && self.counts().is_some_and(TapCounts::merged) {
+            on_change(Change::Merging { interface: &self.name, offloads: &offloads });
+        }
     }
 
     /// What to wait for; `None` while the interface is away.
@@ -82,40 +120,53 @@ impl Tap {
         self.handle.is_none()
     }
 
-    /// Takes the next frame in, if one has come and none is held yet.
-    #[inline]
-    pub fn fill(&mut self, on_change: fn(Change<'_>)) {
-        if self.head.is_there {
-            return;
-        }
-        let Some(handle) = &mut self.handle else { return };
-        match handle.next_packet() {
-            Ok(packet) => {
-                self.head.time = time_of(packet.header);
-                self.head.wire_bytes = packet.header.len;
-                self.head.bytes.clear();
-                self.head.bytes.extend_from_slice(packet.data);
-                self.head.is_there = true;
-                self.frames_until_count = self.frames_until_count.saturating_sub(1);
-                if packet.header.len > self.longest_bytes {
-                    self.longest_bytes = u32::MAX;
-                    on_change(Change::Merged { interface: &self.name });
-                }
-                if self.frames_until_count == 0 {
-                    self.ask_kernel();
-                }
-            }
-            Err(pcap::Error::TimeoutExpired | pcap::Error::NoMorePackets) => {}
-            Err(error) => self.lose(&words(&error), on_change),
+    /// What was dropped so far does not count.
+    pub fn forget_drops(&mut self) {
+        if let Some(Ok(stat)) = self.handle.as_mut().map(Capture::stats) {
+            self.kernel_drops.growth(stat.dropped);
+            self.interface_drops.growth(stat.if_dropped);
         }
     }
 
-    /// Counts the frame that is handed out.
+    /// Leaves out what was captured before `start`.
+    pub fn begin_at(&mut self, start: Timestamp) {
+        self.not_before = start;
+    }
+
+    /// Takes the next frame in, if one has come and none is held yet.
     #[inline]
-    pub fn count(&self, wire_bytes: u32) {
-        if let Some(counts) = self.counts.tap(self.at) {
-            add(&counts.packets, 1);
-            add(&counts.bytes, wire_bytes.into());
+    pub fn fill(&mut self, on_change: fn(Change<'_>)) {
+        while let (false, Some(handle)) = (self.head.is_there, &mut self.handle) {
+            match handle.next_packet() {
+                Ok(packet) => {
+                    self.head.time = time_of(packet.header);
+                    self.head.wire_bytes = packet.header.len;
+                    self.head.bytes.clear();
+                    self.head.bytes.extend_from_slice(packet.data);
+                    if self.head.time >= self.not_before {
+                        // From here on a clock that is set back leaves nothing out.
+                        self.not_before = Timestamp::default();
+                        self.head.is_there = true;
+                    }
+                    self.look_at_head(on_change);
+                }
+                Err(pcap::Error::TimeoutExpired | pcap::Error::NoMorePackets) => return,
+                Err(error) => self.lose(&words(&error), on_change),
+            }
+        }
+    }
+
+    #[inline]
+    fn look_at_head(&mut self, on_change: fn(Change<'_>)) {
+        if self.head.wire_bytes > self.longest_bytes {
+            self.longest_bytes = u32::MAX;
+            if self.counts().is_some_and(TapCounts::merged) {
+                on_change(Change::Merged { interface: &self.name });
+            }
+        }
+        self.frames_until_count = self.frames_until_count.saturating_sub(1);
+        if self.frames_until_count == 0 {
+            self.ask_kernel();
         }
     }
 
@@ -125,10 +176,10 @@ impl Tap {
         let Some(Ok(stat)) = self.handle.as_mut().map(Capture::stats) else { return };
         let kernel = self.kernel_drops.growth(stat.dropped);
         let interface = self.interface_drops.growth(stat.if_dropped);
-        self.note(|counts| {
-            add(&counts.kernel_drops, kernel);
-            add(&counts.interface_drops, interface);
-        });
+        if let Some(counts) = self.counts() {
+            counts.kernel_drops.fetch_add(kernel, Ordering::Relaxed);
+            counts.interface_drops.fetch_add(interface, Ordering::Relaxed);
+        }
     }
 
     /// Tries an interface that is away, not more often than once a second.
@@ -137,11 +188,16 @@ impl Tap {
             return;
         }
         self.retry_at = now.plus(RETRY_NANOS);
-        let Ok(handle) = open(options, &self.name) else { return };
+        let group = self.plan.group.as_deref();
+        let Ok(handle) = open(options, &self.name, group) else { return };
+        if group.is_some() {
+            self.begin_at((options.clock)());
+        }
         self.link_type = link_type(&handle);
         self.handle = Some(handle);
-        self.note(|counts| counts.is_open.store(true, Ordering::Relaxed));
-        (options.on_change)(Change::Back { interface: &self.name });
+        if self.counts().is_some_and(TapCounts::opened) {
+            (options.on_change)(Change::Back { interface: &self.name });
+        }
     }
 
     #[cold]
@@ -150,27 +206,21 @@ impl Tap {
         self.handle = None;
         // A new handle counts from the beginning.
         (self.kernel_drops, self.interface_drops) = Default::default();
-        self.note(|counts| {
-            counts.is_open.store(false, Ordering::Relaxed);
-            add(&counts.losses_of_link, 1);
-        });
-        on_change(Change::Gone { interface: &self.name, why });
-    }
-
-    fn note(&self, change: impl FnOnce(&TapCounts)) {
-        if let Some(counts) = self.counts.tap(self.at) {
-            change(counts);
+        if self.counts().is_some_and(TapCounts::lost) {
+            on_change(Change::Gone { interface: &self.name, why });
         }
     }
+
+    fn counts(&self) -> Option<&TapCounts> {
+        self.plan.counts.tap(self.plan.at)
+    }
 }
 
-/// One thread writes, others read: no need for an atomic addition.
-#[inline]
-fn add(count: &AtomicU64, n: u64) {
-    count.store(count.load(Ordering::Relaxed).wrapping_add(n), Ordering::Relaxed);
-}
-
-fn open(options: &LiveOptions, name: &str) -> Result<Capture<Active>, LiveError> {
+fn open(
+    options: &LiveOptions,
+    name: &str,
+    group: Option<&Group>,
+) -> Result<Capture<Active>, LiveError> {
     let wrong = |error: pcap::Error| why_not(name, &words(&error));
     let int = |number: u32| i32::try_from(number).unwrap_or(i32::MAX);
     let mut handle = Capture::from_device(name)
@@ -178,7 +228,7 @@ fn open(options: &LiveOptions, name: &str) -> Result<Capture<Active>, LiveError>
         .promisc(options.promiscuous)
         .snaplen(int(options.snaplen_bytes))
         .buffer_size(int(options.buffer_bytes))
-        .timeout(BLOCK_MILLIS)
+        .timeout(Pace::of(options).block_millis)
         .precision(Precision::Nano)
         .open()
         .and_then(Capture::setnonblock)
@@ -187,6 +237,12 @@ fn open(options: &LiveOptions, name: &str) -> Result<Capture<Active>, LiveError>
         handle.filter(expression, true).map_err(|error| LiveError::Filter {
             expression: expression.clone(),
             message: words(&error),
+        })?;
+    }
+    if let Some(group) = group {
+        group.join(handle.as_fd()).map_err(|error| LiveError::NotShared {
+            interface: name.to_owned(),
+            message: error.to_string(),
         })?;
     }
     Ok(handle)

@@ -1,0 +1,133 @@
+//! What the engine takes when frames are in memory already, in one thread that parses, looks up,
+//! steps and raises alerts: the most that one core could watch if capturing cost nothing.
+//! `scripts/bench engine [PACKETS]`.
+//!
+//! Times are this thread's time on the processor where the system tells it. A link of 10 Gb/s
+//! brings 14.88 million of its smallest packets a second, or 1.5 million of 800 bytes.
+
+mod harness {
+    pub mod on_cpu;
+    #[allow(dead_code)] // its medians alone
+    pub mod turns;
+}
+#[path = "harness/plan.rs"]
+mod plan;
+#[path = "harness/trace_file.rs"]
+mod trace_file;
+
+use std::sync::atomic::AtomicBool;
+
+use acsm::capture::parse::Parser;
+use acsm::capture::{CaptureError, Frame, LinkType, Source};
+use acsm::engine::{RunPlan, run};
+use acsm::flow::FlowKeyKind;
+use acsm::machine::{Preset, Rules};
+use acsm::spec::Backend;
+use acsm::time::Timestamp;
+use acsm::trace::{Link, Profile, TraceSpec};
+
+use harness::on_cpu::Stopwatch;
+use harness::turns::{ROUNDS, median};
+use plan::{NullSink, replay_plan};
+use trace_file::TraceFile;
+
+/// Frames in memory.
+struct Frames {
+    records: Vec<(Timestamp, LinkType, u32, usize)>,
+    bytes: Vec<u8>,
+}
+
+impl Frames {
+    fn of(trace: &TraceFile) -> Frames {
+        let mut frames = Frames { records: Vec::new(), bytes: Vec::new() };
+        let mut source = trace.open();
+        while let Some(frame) = source.next_frame().expect("a capture") {
+            frames.bytes.extend_from_slice(frame.bytes);
+            let end = frames.bytes.len();
+            frames.records.push((frame.time, frame.link_type, frame.wire_bytes, end));
+        }
+        assert_eq!(frames.records.len() as u64, trace.packets);
+        frames
+    }
+}
+
+/// Hands them out from the first on.
+struct FromMemory<'a> {
+    frames: &'a Frames,
+    next: usize,
+    start: usize,
+}
+
+impl Source for FromMemory<'_> {
+    #[inline]
+    fn next_frame(&mut self) -> Result<Option<Frame<'_>>, CaptureError> {
+        let Some(&(time, link_type, wire_bytes, end)) = self.frames.records.get(self.next) else {
+            return Ok(None);
+        };
+        let bytes = &self.frames.bytes[self.start..end];
+        (self.next, self.start) = (self.next + 1, end);
+        Ok(Some(Frame { time, link_type, wire_bytes, bytes }))
+    }
+}
+
+/// `acsm live --workers 1`, everything else by default.
+fn operator_plan() -> RunPlan {
+    let mut plan = replay_plan(Backend::Fcf, 1);
+    plan.rules = Rules::load("tcp-connection").expect("rules that come with acsm");
+    plan.keyer.kind = FlowKeyKind::Connection;
+    plan.shown = plan.rules.book.on_in(Preset::Operator);
+    plan.store.states = plan.rules.machine.states().len();
+    plan.top_talkers = true;
+    plan
+}
+
+/// Nanoseconds that one frame takes.
+fn measure(plan: &RunPlan, frames: &Frames) -> f64 {
+    let (mut source, parser) = (FromMemory { frames, next: 0, start: 0 }, Parser::default());
+    let never = AtomicBool::new(false);
+    let stopwatch = Stopwatch::start();
+    let outcome = run(plan, &mut source, &parser, &mut NullSink, &never, |_| {});
+    let nanos = stopwatch.nanos();
+    let packets = outcome.expect("memory for the store").frames.packets;
+    assert_eq!(packets, frames.records.len() as u64, "it goes through the whole trace");
+    nanos / packets as f64
+}
+
+/// The mean length of packets from which one core keeps up with 10 Gb/s. Between two frames an
+/// Ethernet link is busy for 20 bytes more.
+fn bytes_at_10_gigabits(nanos: f64) -> f64 {
+    (10.0 / 8.0 * nanos - 20.0).max(64.0)
+}
+
+fn main() {
+    let named = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
+    let parse = |text: String| acsm::units::parse_count(&text).expect("a number of packets");
+    let packets = named.map_or(2_000_000, parse);
+    let flows = packets / 10;
+    let mut spec = TraceSpec { packets, flows, ..TraceSpec::new(Profile::Realistic) };
+    spec.format.link = Link::Ethernet;
+    let frames = Frames::of(&TraceFile::new(spec));
+
+    let (operator, paper) = (operator_plan(), replay_plan(Backend::Kbf, 1));
+    let verified = |plan: &RunPlan| RunPlan { verify: true, ..plan.clone() };
+    let plans = [
+        ("operator preset, fcf (live)", operator.clone()),
+        ("  and --verify", verified(&operator)),
+        ("paper preset, kbf (replay)", paper.clone()),
+        ("  and --verify", verified(&paper)),
+    ];
+    let mut nanos = plans.each_ref().map(|_| Vec::new());
+    for _ in 0..ROUNDS {
+        for ((_, plan), taken) in plans.iter().zip(&mut nanos) {
+            taken.push(measure(plan, &frames));
+        }
+    }
+
+    println!("\nfrom memory, one thread, {packets} packets of {flows} flows");
+    println!("{:30} {:>9} {:>6}  one core keeps up with 10 Gb/s", "", "ns/packet", "Mpps");
+    for ((name, _), taken) in plans.iter().zip(nanos) {
+        let nanos = median(taken);
+        let (rate, bytes) = (1e3 / nanos, bytes_at_10_gigabits(nanos));
+        println!("{name:30} {nanos:9.1} {rate:6.2}  of packets of {bytes:.0} bytes or more");
+    }
+}
