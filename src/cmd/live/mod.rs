@@ -130,13 +130,12 @@ pub fn run(args: &LiveArgs) -> anyhow::Result<ExitCode> {
         rules: &rules,
         quiet: args.run.quiet,
     });
-    let dashboard = has_dashboard.then(|| terminal::Screen::start(&board, &asked)).transpose();
-    let dashboard = dashboard.context("cannot show a dashboard here; try --plain")?;
+    let screen = terminal::show(has_dashboard, &board, &asked)?;
     let started = Instant::now();
     notify::ready();
     let (mut sink, parser) = (DeskSink(&desk), args.capture.parser());
     let result = run_engine(&plan, &mut source, &parser, &mut sink, &asked.stop, watcher);
-    drop(dashboard);
+    terminal::give_back(screen);
     if let Some(recorder) = recorder {
         recorder.borrow_mut().finish();
     }

@@ -2,7 +2,7 @@
 
 use ratatui::Frame;
 use ratatui::layout::{Alignment, Rect};
-use ratatui::style::Style;
+use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, Paragraph};
 
@@ -129,6 +129,7 @@ pub fn panel(frame: &mut Frame<'_>, area: Rect, titles: [Line<'static>; 2], line
     let block = Block::new()
         .borders(Borders::TOP)
         .border_style(line)
+        .title_style(Style::new().remove_modifier(Modifier::DIM))
         .title(left)
         .title(right.alignment(Alignment::Right));
     let inside = block.inner(area);

@@ -1,11 +1,12 @@
 //! Flows that came into a state in the last second, by state.
 
 use ratatui::Frame;
-use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::Look;
 use super::fit::{cut, printable, short};
+use super::layout::Room;
 use super::screen::panel;
 use super::traffic::draw_plot;
 use crate::report::live::{History, Sample, View};
@@ -44,14 +45,11 @@ fn name_width(rates: &[Rate]) -> usize {
 fn list(look: Look, frame: &mut Frame<'_>, area: Rect, (rates, history): (&[Rate], &History)) {
     let width = name_width(rates);
     for ((name, at, rate), row) in rates.iter().zip(area.rows()) {
-        let [text, plot] = Layout::horizontal([
-            Constraint::Length((width + RATE_CHARS + 2) as u16),
-            Constraint::Fill(1),
-        ])
-        .areas(row);
+        let mut room = Room(row);
+        let text = room.left((width + RATE_CHARS + 2) as u16);
         frame.render_widget(cell(look, (name, width), *rate), text);
         let of = |sample: &Sample| sample.entered_per_second.get(*at).copied().unwrap_or(0.0);
-        draw_plot(look, frame, plot, (history, &of));
+        draw_plot(look, frame, room.0, (history, &of));
     }
 }
 

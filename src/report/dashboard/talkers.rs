@@ -3,11 +3,12 @@
 use std::cmp::Reverse;
 
 use ratatui::Frame;
-use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::Dashboard;
 use super::fit::{address, short};
+use super::layout::Room;
 use super::screen::panel;
 use super::state::{Focus, TalkerOrder};
 use crate::report::live::{TalkerView, View};
@@ -56,15 +57,14 @@ pub fn draw(
 
 /// Of packets and bytes only what is sorted by, where both would leave no room for addresses.
 fn draw_row(frame: &mut Frame<'_>, row: Rect, (talker, order): (&TalkerView, TalkerOrder)) {
-    let narrow = row.width < NARROW;
-    let width = |shown: bool, width| Constraint::Length(if narrow && !shown { 0 } else { width });
-    let [name, packets, size] = Layout::horizontal([
-        Constraint::Fill(1),
-        width(order == TalkerOrder::Packets, PACKETS_WIDTH),
-        width(order == TalkerOrder::Bytes, BYTES_WIDTH),
-    ])
-    .areas(row);
-    frame.render_widget(address(talker.address, usize::from(name.width)), name);
-    frame.render_widget(Line::raw(short(talker.packets as f64)).right_aligned(), packets);
-    frame.render_widget(Line::raw(bytes(talker.bytes)).right_aligned(), size);
+    let (narrow, mut room) = (row.width < NARROW, Room(row));
+    if !narrow || order == TalkerOrder::Bytes {
+        let size = room.right(BYTES_WIDTH);
+        frame.render_widget(Line::raw(bytes(talker.bytes)).right_aligned(), size);
+    }
+    if !narrow || order == TalkerOrder::Packets {
+        let packets = room.right(PACKETS_WIDTH);
+        frame.render_widget(Line::raw(short(talker.packets as f64)).right_aligned(), packets);
+    }
+    frame.render_widget(address(talker.address, usize::from(room.0.width)), room.0);
 }

@@ -1,13 +1,13 @@
 //! Rates of the last second, and how they moved in the last minutes.
 
 use ratatui::Frame;
-use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Sparkline;
 
 use super::Look;
 use super::fit::{share, short};
-use super::layout::FIGURE_LINES;
+use super::layout::{FIGURE_LINES, Room};
 use super::screen::panel;
 use crate::report::live::{History, Sample, View};
 
@@ -53,12 +53,12 @@ pub fn draw(look: Look, frame: &mut Frame<'_>, area: Rect, (view, history): (&Vi
     ];
     // What is spare makes the first two plots higher.
     let spare = inside.height.saturating_sub(FIGURE_LINES);
-    let heights = [1 + spare.div_ceil(2), 1 + spare / 2, 1, 1, 1];
-    let lines: [Rect; 5] = Layout::vertical(heights.map(Constraint::Length)).areas(inside);
-    for (row, line) in rows.into_iter().zip(lines) {
-        draw_row(look, frame, line, (&row, history));
+    let heights = [1 + spare.div_ceil(2), 1 + spare / 2, 1, 1];
+    let mut room = Room(inside);
+    for (row, height) in rows.into_iter().zip(heights) {
+        draw_row(look, frame, room.top(height), (&row, history));
     }
-    let [.., drops] = lines;
+    let drops = room.top(1);
     frame.render_widget(
         drops_line(look, view, (rate(|sample| sample.drops_per_second), drops.width)),
         drops,
@@ -70,21 +70,14 @@ pub fn ratio(part: f64, whole: f64) -> f64 {
 }
 
 fn draw_row(look: Look, frame: &mut Frame<'_>, line: Rect, (row, history): (&Row<'_>, &History)) {
-    let [label, figure, plot] = Layout::horizontal([
-        Constraint::Length(LABEL_WIDTH),
-        Constraint::Length(FIGURE_WIDTH),
-        Constraint::Fill(1),
-    ])
-    .spacing(1)
-    .areas(line);
+    let mut room = Room(line);
+    let label = room.left(LABEL_WIDTH + 1);
+    let figure = room.left(FIGURE_WIDTH);
+    room.left(1);
+    room.right(1);
     frame.render_widget(row.label, label);
     frame.render_widget(Line::styled(row.figure.as_str(), look.figure()).right_aligned(), figure);
-    draw_plot(
-        look,
-        frame,
-        Rect { width: plot.width.saturating_sub(1), ..plot },
-        (history, &row.of),
-    );
+    draw_plot(look, frame, room.0, (history, &row.of));
 }
 
 /// Red while packets are being lost; by whom is told where there is room.
@@ -162,7 +155,7 @@ mod tests {
     fn columns_keep_their_peaks_as_they_move() {
         let mut history = History::default();
         let packets = |sample: &Sample| sample.packets_per_second;
-        assert_eq!(columns(&history, 24, &packets), []);
+        assert!(columns(&history, 24, &packets).is_empty());
         for second in 1..=60 {
             history.add(sample(second, if second == 31 { 100.0 } else { 10.0 }));
         }
@@ -181,6 +174,6 @@ mod tests {
     fn a_plot_without_width_is_nothing() {
         let mut history = History::default();
         history.add(sample(1, 1.0));
-        assert_eq!(columns(&history, 0, &|_| 1.0), []);
+        assert!(columns(&history, 0, &|_| 1.0).is_empty());
     }
 }

@@ -45,9 +45,7 @@ pub struct Screen {
 }
 
 impl Screen {
-    /// Shows what comes to `board`. A key or a terminal that goes away asks to stop.
-    ///
-    /// To be called when privileges were given up: the thread has those of its maker.
+    /// Takes the terminal and starts the thread.
     pub fn start(board: &Board, asked: &Asked) -> io::Result<Screen> {
         let held = talk::hold();
         let (end, ended) = channel();
