@@ -1,6 +1,6 @@
 //! The dashboard's terminal: taken, read from, drawn on and given back, in a thread of its own.
 //!
-//! The capture knows nothing of it: it puts views on the [`Board`](crate::report::live::Board), and the
+//! The capture knows nothing of it: it puts views on the [`Board`], and the
 //! thread looks there. However slow a terminal is, nobody waits for it but this thread.
 //!
 //! | file | what |
