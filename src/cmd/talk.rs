@@ -14,42 +14,16 @@ const KEPT: usize = 100;
 /// So long a message is news.
 const NEWS: Duration = Duration::from_secs(60);
 
-static TALK: Mutex<Talk> =
-    Mutex::new(Talk { said: VecDeque::new(), number: 0, waiting: 0, is_held: false, last: None });
-
-#[derive(Debug)]
-struct Talk {
-    said: VecDeque<String>,
-    /// Of all messages ever.
-    number: u64,
-    /// How many have not been printed.
-    waiting: usize,
-    is_held: bool,
-    last: Option<Instant>,
-}
-
-fn talk() -> MutexGuard<'static, Talk> {
-    TALK.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Whoever closed standard error does not want to hear it: no reason to stop, as `eprintln!` does.
-fn print(what: impl Display) {
-    let _ = writeln!(io::stderr(), "{what}");
-}
+static TALK: Mutex<Talk> = Mutex::new(Talk::new());
 
 /// Says something on standard error, or later if that is held.
 pub fn say(what: impl Display) {
     let what = what.to_string();
     let mut talk = talk();
-    if talk.said.len() == KEPT {
-        talk.said.pop_front();
+    if !talk.is_held {
+        print(&what);
     }
-    match talk.is_held {
-        true => talk.waiting += 1,
-        false => print(&what),
-    }
-    talk.said.push_back(what);
-    talk.number += 1;
+    talk.add(what);
     talk.last = Some(Instant::now());
 }
 
@@ -75,8 +49,7 @@ pub fn said() -> Said {
     }
 }
 
-/// Holds talk back; what was said is printed when this goes.
-#[cfg_attr(not(all(feature = "live", unix)), allow(dead_code))]
+/// Holds talk back; what was said meanwhile is printed when this goes.
 #[derive(Debug)]
 pub struct Hold(());
 
@@ -89,13 +62,79 @@ pub fn hold() -> Hold {
 
 impl Drop for Hold {
     fn drop(&mut self) {
-        let mut talk = talk();
-        let forgotten = talk.waiting.saturating_sub(talk.said.len());
-        if forgotten > 0 {
-            print(format_args!("acsm: {forgotten} earlier messages are forgotten"));
+        talk().release().iter().for_each(print);
+    }
+}
+
+fn talk() -> MutexGuard<'static, Talk> {
+    TALK.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whoever closed standard error does not want to hear it: no reason to stop, as `eprintln!` does.
+fn print(what: impl Display) {
+    let _ = writeln!(io::stderr(), "{what}");
+}
+
+#[derive(Debug)]
+struct Talk {
+    said: VecDeque<String>,
+    /// Of all messages ever.
+    number: u64,
+    /// How many were said while it was held.
+    waiting: usize,
+    is_held: bool,
+    last: Option<Instant>,
+}
+
+impl Talk {
+    const fn new() -> Talk {
+        Talk { said: VecDeque::new(), number: 0, waiting: 0, is_held: false, last: None }
+    }
+
+    fn add(&mut self, what: String) {
+        if self.said.len() == KEPT {
+            self.said.pop_front();
         }
-        let printed = talk.said.len().saturating_sub(talk.waiting);
-        talk.said.iter().skip(printed).for_each(print);
-        (talk.is_held, talk.waiting) = (false, 0);
+        self.said.push_back(what);
+        self.number += 1;
+        self.waiting += usize::from(self.is_held);
+    }
+
+    /// Ends holding; gives what was not printed.
+    fn release(&mut self) -> Vec<String> {
+        let forgotten = self.waiting.saturating_sub(self.said.len());
+        let printed = self.said.len().saturating_sub(self.waiting);
+        (self.is_held, self.waiting) = (false, 0);
+        let notice = format!("acsm: {forgotten} earlier messages are not shown");
+        let notice = (forgotten > 0).then_some(notice);
+        notice.into_iter().chain(self.said.iter().skip(printed).cloned()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_said_meanwhile_is_given_once() {
+        let mut talk = Talk::new();
+        talk.add("before".to_owned());
+        talk.is_held = true;
+        talk.add("one".to_owned());
+        talk.add("two".to_owned());
+        assert_eq!(talk.release(), ["one", "two"]);
+        assert_eq!(talk.release(), [""; 0]);
+        assert_eq!(talk.said, ["before", "one", "two"]);
+    }
+
+    #[test]
+    fn no_more_than_some_are_kept_and_the_rest_is_counted() {
+        let mut talk = Talk::new();
+        talk.is_held = true;
+        (0..KEPT + 7).for_each(|number| talk.add(number.to_string()));
+        let given = talk.release();
+        assert_eq!(given.len(), KEPT + 1);
+        assert_eq!(given[0], "acsm: 7 earlier messages are not shown");
+        assert_eq!(given[1], "7");
     }
 }

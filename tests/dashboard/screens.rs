@@ -127,9 +127,9 @@ fn of_a_run_in_trouble() {
         let column = line[..line.find(words).unwrap()].chars().count();
         screen[(column as u16, row as u16)].fg
     };
-    assert_eq!(colour_of("200 kernel"), Color::Red, "drops grow");
+    assert_eq!(colour_of("200 (kernel"), Color::Red, "drops grow");
     assert_eq!(colour_of("~250 k"), Color::Red, "more flows than planned");
-    assert_eq!(colour_of("kernel 400"), Color::Reset);
+    assert_eq!(colour_of("kernel 400)"), Color::Reset);
 }
 
 #[test]

@@ -60,7 +60,7 @@ fn figures_and_alerts_appear_and_keys_work() {
     let screen = tmux.wait_for("the scan", |screen| {
         screen.contains("port_scan 10.99.0.1:") && screen.contains("inserted   40,")
     });
-    for part in ["cable0", "Alerts  1 in all", "kernel 0, iface 0", "estimates, by packets"] {
+    for part in ["cable0", "Alerts  1 in all", "0 (none)", "estimates, by packets"] {
         assert!(screen.contains(part), "no {part} in\n{screen}");
     }
     let styled = tmux.styled_screen();
@@ -114,7 +114,7 @@ fn signals_end_it_and_messages_do_not_garble_it() {
 
     kill("HUP");
     let screen = tmux.wait_for("the message", |screen| screen.contains("rules read again"));
-    assert!(has_line(&screen, " ! acsm: rules read again"), "{screen}");
+    assert!(has_line(&screen, " ! rules read again"), "{screen}");
     assert!(has_line(&screen, " q quit"), "{screen}");
 
     // The second one does not leave a terminal behind that nobody can type on.

@@ -11,7 +11,7 @@ use crate::report::live::View;
 use crate::report::text::grouped;
 
 pub fn draw(look: Look, frame: &mut Frame<'_>, area: Rect, shown: &Shown<'_>) {
-    let said = shown.said.last().filter(|_| shown.said_lately).map(|said| printable(said));
+    let said = shown.said.last().filter(|_| shown.said_lately).map(|said| in_short(said));
     let mut notices: Vec<String> = said.into_iter().collect();
     notices.extend(shown.view.map(of_view).unwrap_or_default());
     let lines = usize::from(area.height);
@@ -24,6 +24,12 @@ pub fn draw(look: Look, frame: &mut Frame<'_>, area: Rect, shown: &Shown<'_>) {
         let line = cut(&format!(" ! {notice}"), usize::from(row.width));
         frame.render_widget(Line::styled(line, look.notable()), row);
     }
+}
+
+/// A message in one line, and without what it begins with for those who read it among others'.
+pub fn in_short(said: &str) -> String {
+    let said = printable(said.strip_prefix("acsm: ").unwrap_or(said));
+    said.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// What to know of the figures, the gravest first.

@@ -5,7 +5,8 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span, Text};
 use ratatui::widgets::{Block, Clear};
 
-use super::fit::{printable, wrapped};
+use super::fit::wrapped;
+use super::notices::in_short;
 use super::{Look, Shown, notices};
 
 const KEYS: [(&str, &str); 9] = [
@@ -31,7 +32,7 @@ pub fn help(look: Look, frame: &mut Frame<'_>, screen: Rect) {
     };
     let mut lines: Vec<Line<'_>> = KEYS.iter().map(key).collect();
     lines.extend(NOTES.map(|note| Line::styled(note, look.faint())));
-    boxed(look, frame, screen, (" Keys ", lines));
+    boxed(look, frame, screen, " Keys ", lines);
 }
 
 /// What holds now, and what was said before, newest first, as far as there is room.
@@ -39,20 +40,20 @@ pub fn messages(look: Look, frame: &mut Frame<'_>, screen: Rect, shown: &Shown<'
     let (width, room) = (text_width(screen), usize::from(screen.height.saturating_sub(4)));
     let notices = shown.view.map(notices::of_view).unwrap_or_default();
     let words = notices.iter().map(|notice| format!("! {notice}"));
-    let words = words.chain(shown.said.iter().rev().map(|said| printable(said)));
+    let words = words.chain(shown.said.iter().rev().map(|said| in_short(said)));
     let lines = words.flat_map(|words| wrapped(&words, width));
     let mut lines: Vec<Line<'_>> = lines.take(room).map(Line::raw).collect();
     if lines.is_empty() {
         lines.push(Line::raw("Nothing was said so far."));
     }
-    boxed(look, frame, screen, (" Messages ", lines));
+    boxed(look, frame, screen, " Messages ", lines);
 }
 
 fn text_width(screen: Rect) -> usize {
     usize::from(screen.width.saturating_sub(4).min(74))
 }
 
-fn boxed(look: Look, frame: &mut Frame<'_>, screen: Rect, (title, lines): (&str, Vec<Line<'_>>)) {
+fn boxed(look: Look, frame: &mut Frame<'_>, screen: Rect, title: &str, lines: Vec<Line<'_>>) {
     let width = text_width(screen) as u16 + 4;
     let height = (lines.len() as u16 + 2).min(screen.height);
     let area = Rect {

@@ -52,10 +52,10 @@ impl Dashboard {
     }
 
     fn panels(&mut self, frame: &mut Frame<'_>, areas: &Areas, view: &View, history: &History) {
-        traffic::draw(self.look, frame, areas.traffic, (view, history));
-        store::draw(self.look, frame, areas.store, (view, history));
+        traffic::draw(self.look, frame, areas.traffic, view, history);
+        store::draw(self.look, frame, areas.store, view, history);
         if let Some(area) = areas.states {
-            states::draw(self.look, frame, area, (view, history));
+            states::draw(self.look, frame, area, view, history);
         }
         if let Some(area) = areas.alerts {
             alerts::draw(self, frame, area, view);
@@ -64,7 +64,7 @@ impl Dashboard {
             [(areas.sources, Focus::Sources), (areas.destinations, Focus::Destinations)]
         {
             if let Some(area) = area {
-                talkers::draw(self, frame, area, (panel, view));
+                talkers::draw(self, frame, area, panel, view);
             }
         }
     }

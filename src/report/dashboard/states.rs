@@ -17,7 +17,7 @@ const RATE_CHARS: usize = 6;
 /// A state's name, its place among the states, and its rate.
 type Rate = (String, usize, f64);
 
-pub fn draw(look: Look, frame: &mut Frame<'_>, area: Rect, (view, history): (&View, &History)) {
+pub fn draw(look: Look, frame: &mut Frame<'_>, area: Rect, view: &View, history: &History) {
     let title = Span::styled(" Flows into states, per second ", look.title(false));
     let inside = panel(frame, area, [title.into(), Line::default()], look.faint());
     let now = history.samples().next_back();
@@ -32,7 +32,7 @@ pub fn draw(look: Look, frame: &mut Frame<'_>, area: Rect, (view, history): (&Vi
         .collect();
     // High enough for one a line, it is drawn as a list with plots.
     match inside.height > 2 {
-        true => list(look, frame, inside, (&rates, history)),
+        true => list(look, frame, inside, &rates, history),
         false => grid(look, frame, inside, rates),
     }
 }
@@ -42,14 +42,14 @@ fn name_width(rates: &[Rate]) -> usize {
 }
 
 /// The order of the rules, which is that of a connection's life.
-fn list(look: Look, frame: &mut Frame<'_>, area: Rect, (rates, history): (&[Rate], &History)) {
+fn list(look: Look, frame: &mut Frame<'_>, area: Rect, rates: &[Rate], history: &History) {
     let width = name_width(rates);
     for ((name, at, rate), row) in rates.iter().zip(area.rows()) {
         let mut room = Room(row);
         let text = room.left((width + RATE_CHARS + 2) as u16);
-        frame.render_widget(cell(look, (name, width), *rate), text);
+        frame.render_widget(cell(look, name, width, *rate), text);
         let of = |sample: &Sample| sample.entered_per_second.get(*at).copied().unwrap_or(0.0);
-        draw_plot(look, frame, room.0, (history, &of));
+        draw_plot(look, frame, room.0, history, &of);
     }
 }
 
@@ -67,14 +67,14 @@ fn grid(look: Look, frame: &mut Frame<'_>, area: Rect, mut rates: Vec<Rate>) {
     for (cells, row) in rates.chunks(columns).zip(area.rows()) {
         let mut line = Line::default();
         for (name, _, rate) in cells {
-            line.extend(cell(look, (name, width), *rate));
+            line.extend(cell(look, name, width, *rate));
             line.push_span(Span::raw(" "));
         }
         frame.render_widget(line, row);
     }
 }
 
-fn cell(look: Look, (name, width): (&str, usize), rate: f64) -> Line<'static> {
+fn cell(look: Look, name: &str, width: usize, rate: f64) -> Line<'static> {
     Line::from(vec![
         Span::raw(format!("{name:<width$} ")),
         Span::styled(format!("{:>RATE_CHARS$}", short(rate)), look.figure()),

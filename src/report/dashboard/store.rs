@@ -18,7 +18,7 @@ const BAR_COLUMNS: usize = 11;
 /// From this width on nothing is abbreviated.
 const ROOMY: u16 = 38;
 
-pub fn draw(look: Look, frame: &mut Frame<'_>, area: Rect, (view, history): (&View, &History)) {
+pub fn draw(look: Look, frame: &mut Frame<'_>, area: Rect, view: &View, history: &History) {
     let store = &view.store;
     let title = Span::styled(" Store ", look.title(false));
     let kind =
@@ -26,12 +26,13 @@ pub fn draw(look: Look, frame: &mut Frame<'_>, area: Rect, (view, history): (&Vi
     let inside = panel(frame, area, [title.into(), kind], look.faint());
     let room_for_words = inside.width >= ROOMY;
     let (inserted, deleted) = (short(store.inserted as f64), short(store.deleted as f64));
+    let changes = if room_for_words { format!("{inserted}, deleted {deleted}") } else { inserted };
     let lines = [
         flows(look, store, room_for_words),
         fill(look, store),
         line("error now", format!("{} predicted", error(store)), look.figure()),
-        line("don't know", dont_know((view, history), room_for_words), look.figure()),
-        line("inserted", format!("{inserted}, deleted {deleted}"), look.figure()),
+        line("don't know", dont_know(view, history, room_for_words), look.figure()),
+        line("inserted", changes, look.figure()),
     ];
     frame.render_widget(Text::from(Vec::from(lines)), inside);
 }
@@ -76,7 +77,7 @@ fn error(store: &StoreView) -> String {
 }
 
 /// Of the last second's lookups, which are one a TCP packet; and of all.
-fn dont_know((view, history): (&View, &History), room_for_words: bool) -> String {
+fn dont_know(view: &View, history: &History, room_for_words: bool) -> String {
     let now = history.samples().next_back();
     let now = now.map_or(0.0, |now| ratio(now.dont_know_per_second, now.tcp_packets_per_second));
     let count = |answer: &str| view.lookups.get(answer).and_then(|n| n.as_u64()).unwrap_or(0);

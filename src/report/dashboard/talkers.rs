@@ -22,7 +22,8 @@ pub fn draw(
     dashboard: &mut Dashboard,
     frame: &mut Frame<'_>,
     area: Rect,
-    (panel_of, view): (Focus, &View),
+    panel_of: Focus,
+    view: &View,
 ) {
     let (name, talkers) = match panel_of {
         Focus::Destinations => (" Destinations ", &view.top_destinations),
@@ -51,12 +52,12 @@ pub fn draw(
         frame.render_widget("None so far.", inside);
     }
     for (talker, row) in talkers.into_iter().skip(first).zip(inside.rows()) {
-        draw_row(frame, row, (talker, dashboard.talker_order));
+        draw_row(frame, row, talker, dashboard.talker_order);
     }
 }
 
 /// Of packets and bytes only what is sorted by, where both would leave no room for addresses.
-fn draw_row(frame: &mut Frame<'_>, row: Rect, (talker, order): (&TalkerView, TalkerOrder)) {
+fn draw_row(frame: &mut Frame<'_>, row: Rect, talker: &TalkerView, order: TalkerOrder) {
     let (narrow, mut room) = (row.width < NARROW, Room(row));
     if !narrow || order == TalkerOrder::Bytes {
         let size = room.right(BYTES_WIDTH);

@@ -23,7 +23,7 @@ struct Row<'a> {
     of: fn(&Sample) -> f64,
 }
 
-pub fn draw(look: Look, frame: &mut Frame<'_>, area: Rect, (view, history): (&View, &History)) {
+pub fn draw(look: Look, frame: &mut Frame<'_>, area: Rect, view: &View, history: &History) {
     let plot_width = area.width.saturating_sub(LABEL_WIDTH + FIGURE_WIDTH + 3);
     let minutes = plot_seconds(plot_width) * usize::from(plot_width) / 60;
     let title = Span::styled(" Traffic ", look.title(false));
@@ -56,11 +56,11 @@ pub fn draw(look: Look, frame: &mut Frame<'_>, area: Rect, (view, history): (&Vi
     let heights = [1 + spare.div_ceil(2), 1 + spare / 2, 1, 1];
     let mut room = Room(inside);
     for (row, height) in rows.into_iter().zip(heights) {
-        draw_row(look, frame, room.top(height), (&row, history));
+        draw_row(look, frame, room.top(height), &row, history);
     }
     let drops = room.top(1);
     frame.render_widget(
-        drops_line(look, view, (rate(|sample| sample.drops_per_second), drops.width)),
+        drops_line(look, view, rate(|sample| sample.drops_per_second), drops.width),
         drops,
     );
 }
@@ -69,7 +69,7 @@ pub fn ratio(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
 }
 
-fn draw_row(look: Look, frame: &mut Frame<'_>, line: Rect, (row, history): (&Row<'_>, &History)) {
+fn draw_row(look: Look, frame: &mut Frame<'_>, line: Rect, row: &Row<'_>, history: &History) {
     let mut room = Room(line);
     let label = room.left(LABEL_WIDTH + 1);
     let figure = room.left(FIGURE_WIDTH);
@@ -77,16 +77,20 @@ fn draw_row(look: Look, frame: &mut Frame<'_>, line: Rect, (row, history): (&Row
     room.right(1);
     frame.render_widget(row.label, label);
     frame.render_widget(Line::styled(row.figure.as_str(), look.figure()).right_aligned(), figure);
-    draw_plot(look, frame, room.0, (history, &row.of));
+    draw_plot(look, frame, room.0, history, &row.of);
 }
 
-/// Red while packets are being lost; by whom is told where there is room.
-fn drops_line(look: Look, view: &View, (per_second, width): (f64, u16)) -> Line<'static> {
-    let lost = |who: &str| view.drops.get(who).and_then(|n| n.as_f64()).unwrap_or(0.0);
-    let (kernel, interface) = (lost("kernel"), lost("interface"));
-    let lost = match width < 40 {
-        true => format!(" {} in all", short(kernel + interface)),
-        false => format!(" kernel {}, iface {}", short(kernel), short(interface)),
+/// Red while packets are being lost; since the start by whom, where there is room.
+fn drops_line(look: Look, view: &View, per_second: f64, width: u16) -> Line<'static> {
+    let lost = view.drops.iter().map(|(who, n)| (who.as_str(), n.as_f64().unwrap_or(0.0)));
+    let all: f64 = lost.clone().map(|(_, count)| count).sum();
+    let by_whom = lost.filter(|(_, count)| *count > 0.0).map(|(who, count)| {
+        format!("{} {}", if who == "interface" { "iface" } else { who }, short(count))
+    });
+    let lost = match (all > 0.0, width < 40) {
+        (false, _) => " (none)".to_owned(),
+        (true, true) => format!(" ({} ever)", short(all)),
+        (true, false) => format!(" ({})", by_whom.collect::<Vec<_>>().join(", ")),
     };
     let style = if per_second > 0.0 { look.bad() } else { look.figure() };
     let (label, figure) = (usize::from(LABEL_WIDTH) + 1, usize::from(FIGURE_WIDTH));
@@ -107,7 +111,8 @@ pub fn draw_plot(
     look: Look,
     frame: &mut Frame<'_>,
     area: Rect,
-    (history, of): (&History, &dyn Fn(&Sample) -> f64),
+    history: &History,
+    of: &dyn Fn(&Sample) -> f64,
 ) {
     let columns = columns(history, area.width, of);
     frame.render_widget(Sparkline::default().data(columns).style(look.plot()), area);
