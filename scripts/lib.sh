@@ -77,3 +77,9 @@ need_browser() {
     need chromium command -v chromium
     install_missing
 }
+
+# For tests that look at a terminal.
+need_tmux() {
+    need tmux command -v tmux
+    install_missing
+}

@@ -25,6 +25,7 @@ mod run_args;
 mod signals;
 mod stopwatch;
 mod store_args;
+mod talk;
 mod usage;
 
 pub use usage::Usage;

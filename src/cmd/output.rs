@@ -1,18 +1,12 @@
 //! Standard output and standard error: data here, talk there.
 
-use std::fmt::Display;
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
 use anyhow::Context as _;
 
+pub use super::talk::say;
 use crate::capture::Damage;
-
-/// Says something on standard error. Whoever closed that does not want to hear it: no reason to
-/// stop, as `eprintln!` does.
-pub fn say(what: impl Display) {
-    let _ = writeln!(io::stderr(), "{what}");
-}
 
 /// Runs `write` on a buffered standard output that drops colours where nobody sees them.
 ///

@@ -9,8 +9,16 @@ use super::output;
 
 /// Sets `stop` at the first SIGINT or SIGTERM; the second one ends the process at once.
 pub fn stop_on_signals(stop: &Arc<AtomicBool>) -> anyhow::Result<()> {
+    stop_or_end_on_signals(stop, stop)
+}
+
+/// Sets `stop` at SIGINT and SIGTERM; ends the process at once if `may_end` is set by then.
+pub fn stop_or_end_on_signals(
+    stop: &Arc<AtomicBool>,
+    may_end: &Arc<AtomicBool>,
+) -> anyhow::Result<()> {
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        signal_hook::flag::register_conditional_shutdown(signal, 1, Arc::clone(stop))
+        signal_hook::flag::register_conditional_shutdown(signal, 1, Arc::clone(may_end))
             .and_then(|_| signal_hook::flag::register(signal, Arc::clone(stop)))
             .context("cannot handle signals")?;
     }

@@ -7,6 +7,7 @@
 //! | [`plan`] | `acsm plan`: stores that would do |
 //! | [`compare`] | the report of `acsm compare` |
 //! | [`live`] | a live run at one moment: for dashboards, metrics and `stats` events |
+//! | `dashboard` | the same on a terminal; takes the feature `live` |
 //! | [`alert`] | alerts while a run goes on: EVE lines, text, and the steps of a watched flow |
 //! | [`plot`], [`markup`] | figures as SVG; safe text for HTML |
 //! | [`trace`] | what every report says about its trace |
@@ -17,6 +18,8 @@
 
 pub mod alert;
 pub mod compare;
+#[cfg(feature = "live")]
+pub mod dashboard;
 pub mod inspect;
 pub mod live;
 pub mod markup;

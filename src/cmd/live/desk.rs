@@ -26,17 +26,18 @@ pub struct Desk<'a> {
 }
 
 impl<'a> Desk<'a> {
-    /// A desk for alerts as `args` want them.
+    /// A desk for alerts as `args` want them; a dashboard shows the latest by itself.
     pub fn new(
         args: &RunArgs,
         names: Names<'a>,
         recorder: Option<&'a RefCell<Recorder>>,
+        has_dashboard: bool,
     ) -> anyhow::Result<Desk<'a>> {
         let alerts_file = args.alerts.clone().filter(|_| !args.alerts_on_stdout());
         let target = match &alerts_file {
             Some(path) => file_target(path)?,
             None if args.alerts_on_stdout() => AlertTarget::Eve(LineOutput::stdout()),
-            None if args.json => AlertTarget::Nowhere,
+            None if args.json || has_dashboard => AlertTarget::Nowhere,
             None if shows_text() => AlertTarget::Text {
                 lines: LineOutput::stdout(),
                 colours: anstream::AutoStream::choice(&io::stdout())

@@ -5,6 +5,7 @@
 //! | `capture_args` | what to capture and what of it to keep |
 //! | `desk` | where alerts arrive |
 //! | `watcher` | views once a second, `stats` once a minute, what signals ask for |
+//! | `terminal` | the dashboard's terminal |
 //! | `shelf` | rules that came later |
 //! | `privileges`, `notify` | giving up capabilities; telling systemd |
 
@@ -13,6 +14,7 @@ mod desk;
 mod notify;
 mod privileges;
 mod shelf;
+mod terminal;
 mod watcher;
 
 use std::cell::RefCell;
@@ -39,7 +41,8 @@ use watcher::{Asked, Watched, Watcher};
 
 const EXAMPLES: &str = "\
 Examples:
-  acsm live -i eth0                             watch a link; alerts as they come
+  acsm live -i eth0                             watch a link on a dashboard; ? tells its keys
+  acsm live -i eth0 --plain                     alerts as lines of text
   acsm live -i eth0 -i eth1 | tee eve.json      two links, EVE JSON lines
   acsm live -i eth0 --alerts /var/log/acsm/eve.json
   acsm live -i eth0 --duration 5m --json        a summary after five minutes
@@ -77,6 +80,19 @@ pub struct LiveArgs {
     /// Keys the hashes [default: a secret one, told at the end]
     #[arg(long, help_heading = RUN, value_name = "N")]
     seed: Option<u64>,
+
+    /// No dashboard: alerts as lines of text, also on a terminal
+    #[arg(long, help_heading = OUTPUT)]
+    plain: bool,
+}
+
+impl LiveArgs {
+    /// Unless another output was asked for, a terminal gets a dashboard.
+    fn wants_dashboard(&self) -> bool {
+        let RunArgs { json, quiet, watch, .. } = &self.run;
+        let lines = self.plain || *quiet || watch.is_some();
+        !lines && !json && !self.run.alerts_on_stdout() && terminal::can_show_dashboard()
+    }
 }
 
 /// Watches until told to end, then sums up.
@@ -94,10 +110,12 @@ pub fn run(args: &LiveArgs) -> anyhow::Result<ExitCode> {
     let recorder = recorder.as_ref();
     let mut source = Recorded::new(source, recorder);
     let names = Names { rules: &plan.rules, backend: plan.store.backend.name() };
-    let desk = RefCell::new(Desk::new(&args.run, names, recorder)?);
+    let has_dashboard = args.wants_dashboard();
+    let desk = RefCell::new(Desk::new(&args.run, names, recorder, has_dashboard)?);
     privileges::give_up().context("cannot give up privileges")?;
 
-    let asked = Asked::by_signals()?;
+    let asked = Asked::by_signals(has_dashboard)?;
+    let board = Board::default();
     let (shelf, rules) = (Shelf::default(), RefCell::new(&plan.rules));
     let watcher = Watcher::new(Watched {
         plan: &plan,
@@ -107,18 +125,19 @@ pub fn run(args: &LiveArgs) -> anyhow::Result<ExitCode> {
         recorder,
         shelf: &shelf,
         counts: counts.clone(),
-        // Dashboards and metrics take a clone of it.
-        board: Board::default(),
+        board: board.clone(),
         asked: asked.clone(),
         duration: args.duration.map(Duration::from_nanos),
         stats_every: Duration::from_nanos(args.stats),
         rules: &rules,
         quiet: args.run.quiet,
     });
+    let screen = terminal::show(has_dashboard, &board, &asked)?;
     let started = Instant::now();
     notify::ready();
     let (mut sink, parser) = (DeskSink(&desk), args.capture.parser());
     let result = run_engine(&plan, &mut source, &parser, &mut sink, &asked.stop, watcher);
+    terminal::give_back(screen);
     notify::stopping();
     if let Some(recorder) = recorder {
         recorder.borrow_mut().finish();

@@ -25,6 +25,9 @@ const VIEW_EVERY: Duration = Duration::from_secs(1);
 pub struct Asked {
     /// SIGINT, SIGTERM: come to an end.
     pub stop: Arc<AtomicBool>,
+    /// Whether a further one may end the process there and then. A dashboard does not allow it before
+    /// it has given the terminal back.
+    pub may_end: Arc<AtomicBool>,
     /// SIGHUP: read the rules again.
     pub reload: Arc<AtomicBool>,
     /// SIGUSR1: open the alert file again.
@@ -33,9 +36,11 @@ pub struct Asked {
 
 impl Asked {
     /// Flags that signals set from here on.
-    pub fn by_signals() -> anyhow::Result<Asked> {
-        let asked = Asked::default();
-        signals::stop_on_signals(&asked.stop)?;
+    pub fn by_signals(has_dashboard: bool) -> anyhow::Result<Asked> {
+        let stop = Arc::<AtomicBool>::default();
+        let may_end = if has_dashboard { Arc::default() } else { Arc::clone(&stop) };
+        let asked = Asked { stop, may_end, ..Asked::default() };
+        signals::stop_or_end_on_signals(&asked.stop, &asked.may_end)?;
         signals::note_requests(&asked.reload, &asked.reopen)?;
         Ok(asked)
     }
