@@ -67,12 +67,6 @@ impl<const BITS: u32, const TIMED: bool> Dbf<BITS, TIMED> {
         Ok(Dbf { states, layout, cells, counts: StoreStats::default() })
     }
 
-    /// The place of the flow with this digest.
-    #[inline]
-    pub(super) fn place(&self, digest: u64) -> CellPlace {
-        self.layout.place(digest)
-    }
-
     /// Whether the flow seems to be in this state.
     #[inline]
     pub fn contains(&self, place: &CellPlace, state: State, now: Epoch) -> bool {
@@ -127,7 +121,7 @@ impl<const BITS: u32, const TIMED: bool> Dbf<BITS, TIMED> {
 /// The cells of (flow, state).
 #[inline]
 fn lines(layout: &Layout, place: &CellPlace, state: State) -> impl Iterator<Item = (usize, Slots)> {
-    layout.lines_of_element(place, state.index() as u64)
+    layout.lines_of_element(place.0, state.index() as u64)
 }
 
 impl<const BITS: u32, const TIMED: bool> Store for Dbf<BITS, TIMED> {
@@ -137,7 +131,7 @@ impl<const BITS: u32, const TIMED: bool> Store for Dbf<BITS, TIMED> {
 
     #[inline]
     fn locate(&self, flow: &Flow) -> CellPlace {
-        self.place(flow.id.position_bits())
+        CellPlace(flow.id.position_bits())
     }
 
     #[inline]

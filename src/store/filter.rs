@@ -51,7 +51,7 @@ pub struct CellFilter<R, const BITS: u32, const TIMED: bool> {
     counts: StoreStats,
     /// The flow looked up last, and when, if all its cells bear that epoch's stamp already and
     /// nothing was written since: to touch it would change nothing.
-    fresh: Option<(u64, Epoch)>,
+    fresh: Option<(CellPlace, Epoch)>,
     /// The cells of the flow looked up last: room that is used again.
     values: [u32; HASHES_LIMIT],
 }
@@ -72,7 +72,7 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> CellFilter<R, BITS, TIMED>
         now: Epoch,
     ) -> impl Iterator<Item = u32> + use<R, BITS, TIMED> {
         let mut cells = Vec::with_capacity(self.layout.hashes());
-        for (line, slots) in self.layout.lines(place) {
+        for (line, slots) in self.layout.lines(place.0) {
             let line = self.cells.line(line, now);
             slots.for_each(|slot| cells.push(line.read(slot)));
         }
@@ -96,12 +96,12 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> Store for CellFilter<R, BI
 
     #[inline]
     fn locate(&self, flow: &Flow) -> CellPlace {
-        self.layout.place(flow.id.position_bits())
+        CellPlace(flow.id.position_bits())
     }
 
     #[inline]
     fn prefetch(&self, place: &CellPlace) {
-        for (line, _) in self.layout.lines(place) {
+        for (line, _) in self.layout.lines(place.0) {
             self.cells.prefetch(line);
         }
     }
@@ -111,7 +111,7 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> Store for CellFilter<R, BI
         self.fresh = None;
         let CellFilter { layout, cells, values, .. } = self;
         let (mut kept, mut ages) = (0, 0);
-        for (line, slots) in layout.lines(place) {
+        for (line, slots) in layout.lines(place.0) {
             let line = cells.line(line, now);
             let mut all_in_use = true;
             // No exit half-way: to read them all is quicker than to ask after each.
@@ -127,18 +127,18 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> Store for CellFilter<R, BI
             }
         }
         if TIMED && ages == 0 {
-            self.fresh = Some((place.digest, now));
+            self.fresh = Some((*place, now));
         }
         let values = self.values.get(..self.layout.hashes()).unwrap_or(&self.values);
-        self.rule.read(values, R::salts(place.digest))
+        self.rule.read(values, R::salts(place.0))
     }
 
     #[inline]
     fn touch(&mut self, place: &CellPlace, _found: Lookup, stamp: Stamp) {
-        if !TIMED || stamp.half || self.fresh == Some((place.digest, stamp.now())) {
+        if !TIMED || stamp.half || self.fresh == Some((*place, stamp.now())) {
             return;
         }
-        for (line, slots) in self.layout.lines(place) {
+        for (line, slots) in self.layout.lines(place.0) {
             let mut line = self.cells.line_mut(line, stamp.now());
             slots.for_each(|slot| line.touch(slot, stamp));
         }
@@ -147,8 +147,8 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> Store for CellFilter<R, BI
     fn insert(&mut self, place: &CellPlace, state: State, stamp: Stamp) -> Insertion {
         self.fresh = None;
         let (mut shared_cells, mut saturations) = (0, 0);
-        let mut salts = R::salts(place.digest);
-        for (line, slots) in self.layout.lines(place) {
+        let mut salts = R::salts(place.0);
+        for (line, slots) in self.layout.lines(place.0) {
             let mut line = self.cells.line_mut(line, stamp.now());
             slots.for_each(|slot| {
                 let Some(salt) = salts.next() else { return };
@@ -170,8 +170,8 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> Store for CellFilter<R, BI
         let Some(old) = Self::old_state(old) else { return self.touch(place, old, stamp) };
         self.fresh = None;
         let mut absent = false;
-        let mut salts = R::salts(place.digest);
-        for (line, slots) in self.layout.lines(place) {
+        let mut salts = R::salts(place.0);
+        for (line, slots) in self.layout.lines(place.0) {
             let mut line = self.cells.line_mut(line, stamp.now());
             slots.for_each(|slot| {
                 let Some(salt) = salts.next() else { return };
@@ -189,8 +189,8 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> Store for CellFilter<R, BI
         let Some(old) = Self::old_state(old) else { return };
         self.fresh = None;
         let mut absent = false;
-        let mut salts = R::salts(place.digest);
-        for (line, slots) in self.layout.lines(place) {
+        let mut salts = R::salts(place.0);
+        for (line, slots) in self.layout.lines(place.0) {
             let mut line = self.cells.line_mut(line, now);
             slots.for_each(|slot| {
                 let Some(salt) = salts.next() else { return };
@@ -240,7 +240,7 @@ mod tests {
         let sizing = spec.sizing().unwrap();
         let mut one_cell = Sbf::<8, true>::new(SbfRule::new(SbfRules::Stateful), &sizing).unwrap();
         assert_eq!(one_cell.stats().cells, 1);
-        let [a, b] = [1, 2].map(|digest| one_cell.layout.place(digest));
+        let [a, b] = [1, 2].map(CellPlace);
         let (now, next, state) = (Epoch(7), Epoch(8), State::new(3).unwrap());
 
         one_cell.insert(&a, state, now.stamp());

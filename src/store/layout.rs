@@ -21,15 +21,9 @@ use crate::flow::FlowId;
 use crate::random::mix;
 use crate::spec::{BLOCKED_LINES_LIMIT, LayoutKind, Sizing};
 
-/// Where a flow's cells are: the digest that tells, and of a blocked layout what it tells of lines.
-/// Slots, and spread cells, are told faster than kept.
+/// The digest that a flow's positions are computed from: they are told faster than kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CellPlace {
-    pub(super) digest: u64,
-    lines: [u32; BLOCKED_LINES_LIMIT],
-    /// What the slots of each line are told from.
-    words: [u64; BLOCKED_LINES_LIMIT],
-}
+pub struct CellPlace(pub(super) u64);
 
 /// The slots of a flow in one line, in the order of its hashes: each in its own part of the line.
 #[derive(Debug, Clone, Copy)]
@@ -131,30 +125,13 @@ impl Layout {
         }
     }
 
-    /// The place of the flow with this digest.
+    /// The lines of the flow with this digest, and its slots there: all its cells, in the order of
+    /// its hashes.
     #[inline]
-    pub(super) fn place(&self, digest: u64) -> CellPlace {
-        let mut place =
-            CellPlace { digest, lines: [0; BLOCKED_LINES_LIMIT], words: [0; BLOCKED_LINES_LIMIT] };
-        if let Cut::Blocked(parts) = &self.cut {
-            let kept = place.lines.iter_mut().zip(&mut place.words);
-            for ((n, part), (line, rest)) in (0..self.lines).zip(parts).zip(kept) {
-                let (nth, left) = digit(word(digest, n), part.lines.into());
-                (*line, *rest) = (part.first + nth, left);
-            }
-        }
-        place
-    }
-
-    /// The lines of a flow, and its slots there: all its cells, in the order of its hashes.
-    #[inline]
-    pub(super) fn lines(&self, place: &CellPlace) -> impl Iterator<Item = (usize, Slots)> {
+    pub(super) fn lines(&self, digest: u64) -> impl Iterator<Item = (usize, Slots)> {
         (0..self.lines).map(move |n| match &self.cut {
-            Cut::Blocked(parts) => {
-                let (n, part) = (n as usize, &parts[n as usize]);
-                (place.lines[n] as usize, Slots::new(part.hashes, part.share, place.words[n]))
-            }
-            Cut::Spread(spread) => spread.line(place.digest, n),
+            Cut::Blocked(parts) => blocked_line(parts, digest, n),
+            Cut::Spread(spread) => spread.line(digest, n),
         })
     }
 
@@ -163,18 +140,18 @@ impl Layout {
     #[inline]
     pub(super) fn lines_of_element(
         &self,
-        place: &CellPlace,
+        digest: u64,
         element: u64,
     ) -> impl Iterator<Item = (usize, Slots)> {
         // Scrambled, so that no element's hashes are another's, shifted.
         let salt = mix(1 + element);
-        (0..self.lines).map(move |n| match &self.cut {
-            Cut::Blocked(parts) => {
-                let (n, part) = (n as usize, &parts[n as usize]);
-                let word = mix(place.words[n] ^ salt);
-                (place.lines[n] as usize, Slots::new(part.hashes, part.share, word))
-            }
-            Cut::Spread(spread) => spread.line(mix(place.digest ^ salt), n),
+        let (digest, salt) = match &self.cut {
+            Cut::Blocked(_) => (digest, Some(salt)),
+            Cut::Spread(_) => (mix(digest ^ salt), None),
+        };
+        self.lines(digest).map(move |(line, slots)| match salt {
+            Some(salt) => (line, slots.salted(salt)),
+            None => (line, slots),
         })
     }
 }
@@ -183,6 +160,13 @@ impl Layout {
 #[inline]
 const fn word(digest: u64, n: u32) -> u64 {
     mix(digest.wrapping_add((n as u64).wrapping_mul(GOLDEN)))
+}
+
+#[inline]
+fn blocked_line(parts: &[LinePart; BLOCKED_LINES_LIMIT], digest: u64, n: u32) -> (usize, Slots) {
+    let part = &parts[n as usize];
+    let (line, rest) = digit(word(digest, n), part.lines.into());
+    ((part.first + line) as usize, Slots::new(part.hashes, part.share, rest))
 }
 
 impl Spread {
@@ -200,6 +184,12 @@ impl Slots {
     #[inline]
     const fn new(hashes: u32, share: u32, word: u64) -> Slots {
         Slots { hashes, share, edge: 0, word }
+    }
+
+    /// Other slots of the same line.
+    #[inline]
+    const fn salted(self, salt: u64) -> Slots {
+        Slots::new(self.hashes, self.share, mix(self.word ^ salt))
     }
 
     /// One slot that is known: a part without width begins there.
@@ -326,9 +316,9 @@ mod tests {
             let mut random = Random::new(5);
             for _ in 0..200 {
                 let digest = random.next_u64();
-                let of_flow = cells(layout.lines(&layout.place(digest)));
-                let [one, other] = [1, 2]
-                    .map(|element| cells(layout.lines_of_element(&layout.place(digest), element)));
+                let of_flow = cells(layout.lines(digest));
+                let [one, other] =
+                    [1, 2].map(|element| cells(layout.lines_of_element(digest, element)));
                 let mut lines_touched = HashSet::new();
                 for cells in [of_flow, one, other] {
                     let distinct: HashSet<_> = cells.iter().collect();
@@ -374,7 +364,7 @@ mod tests {
             let flows = 100_000;
             for _ in 0..flows {
                 let digest = random.next_u64();
-                for [line, slot] in cells(layout.lines(&layout.place(digest))) {
+                for [line, slot] in cells(layout.lines(digest)) {
                     counts[line * sizing.cells_per_line + slot] += 1.0;
                 }
             }

@@ -80,7 +80,7 @@ impl Gate {
         // Blocked, a flow has the same lines in all states. Spread, it would be k lines a state, and
         // most packets are of flows that never come to the gate again.
         if self.is_blocked {
-            let place = self.place(digest);
+            let place = place(digest);
             self.active.prefetch(&place);
             if let Some(frozen) = &self.frozen {
                 frozen.prefetch(&place);
@@ -140,20 +140,14 @@ impl Gate {
         1.0 - misses.product::<f64>().powi(self.states.count_ones() as i32)
     }
 
-    /// Where a flow's bits are, in both halves.
-    #[inline]
-    fn place(&self, digest: u64) -> CellPlace {
-        self.active.place(mix(digest ^ SALT))
-    }
-
     fn has(&self, digest: u64, state: State) -> bool {
-        let place = self.place(digest);
+        let place = place(digest);
         let in_half = |half: &Bits| half.contains(&place, state, UNTIMED);
         in_half(&self.active) || self.frozen.as_ref().is_some_and(in_half)
     }
 
     fn add(&mut self, digest: u64, state: State) {
-        let place = self.place(digest);
+        let place = place(digest);
         self.active.insert(&place, state, UNTIMED.stamp());
         if self.active.occupied() > self.sigma {
             self.counts.recycles += 1;
@@ -192,3 +186,9 @@ impl Gate {
 
 /// Bits carry no stamps: halves are what ages.
 const UNTIMED: Epoch = Epoch(0);
+
+/// Where a flow's bits are.
+#[inline]
+fn place(digest: u64) -> CellPlace {
+    CellPlace(mix(digest ^ SALT))
+}
