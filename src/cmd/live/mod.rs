@@ -4,12 +4,14 @@
 //! |---|---|
 //! | `capture_args` | what to capture and what of it to keep |
 //! | `desk` | where alerts arrive |
+//! | `listen` | the page and metrics, over HTTP |
 //! | `watcher` | views once a second, `stats` once a minute, what signals ask for |
 //! | `shelf` | rules that came later |
 //! | `privileges`, `notify` | giving up capabilities; telling systemd |
 
 mod capture_args;
 mod desk;
+mod listen;
 mod notify;
 mod privileges;
 mod shelf;
@@ -34,6 +36,7 @@ use crate::report::trace::TraceReport;
 use crate::units::parse_duration_nanos;
 use capture_args::CaptureArgs;
 use desk::{Desk, DeskSink};
+use listen::{ListenArgs, Web};
 use shelf::Shelf;
 use watcher::{Asked, Watched, Watcher};
 
@@ -46,6 +49,7 @@ Examples:
   acsm live -i eth0 --write ring.pcap --write-size 100MiB --write-files 10
   acsm live -i eth0 --write odd.pcap --write-only alerts
   acsm live -i eth0 --filter 'not port 22'
+  acsm live -i eth0 --listen                    a page and metrics at http://127.0.0.1:9477/
 
 It takes CAP_NET_RAW: `sudo setcap cap_net_raw+ep $(command -v acsm)`, or dist/acsm.service.
 SIGINT and SIGTERM end it with a summary; SIGHUP reads the rules again and keeps the state of
@@ -64,6 +68,9 @@ pub struct LiveArgs {
 
     #[command(flatten)]
     run: RunArgs,
+
+    #[command(flatten)]
+    listen: ListenArgs,
 
     /// End after this time (5m) [default: at a signal]
     #[arg(long, help_heading = RUN, value_name = "TIME", value_parser = parse_duration_nanos)]
@@ -86,6 +93,7 @@ pub fn run(args: &LiveArgs) -> anyhow::Result<ExitCode> {
     if args.run.verify && !args.run.quiet {
         output::say(VERIFY_COSTS);
     }
+    let web = Web::bind(&args.listen, args.run.quiet)?;
     let source = args.capture.open(args.run.quiet)?;
     let (counts, link_types) = (source.counts(), source.link_types());
     let recorder = args.capture.recorder(&source, plan.keyer)?;
@@ -96,6 +104,8 @@ pub fn run(args: &LiveArgs) -> anyhow::Result<ExitCode> {
     privileges::give_up().context("cannot give up privileges")?;
 
     let asked = Asked::by_signals()?;
+    let board = Board::default();
+    let server = web.serve(&board)?;
     let (shelf, rules) = (Shelf::default(), RefCell::new(&plan.rules));
     let watcher = Watcher::new(Watched {
         plan: &plan,
@@ -105,8 +115,7 @@ pub fn run(args: &LiveArgs) -> anyhow::Result<ExitCode> {
         recorder,
         shelf: &shelf,
         counts: counts.clone(),
-        // Dashboards and metrics take a clone of it.
-        board: Board::default(),
+        board,
         asked: asked.clone(),
         duration: args.duration.map(Duration::from_nanos),
         stats_every: Duration::from_nanos(args.stats),
@@ -117,6 +126,7 @@ pub fn run(args: &LiveArgs) -> anyhow::Result<ExitCode> {
     notify::ready();
     let (mut sink, parser) = (DeskSink(&desk), args.capture.parser());
     let result = run_engine(&plan, &mut source, &parser, &mut sink, &asked.stop, watcher);
+    drop(server);
     if let Some(recorder) = recorder {
         recorder.borrow_mut().finish();
     }

@@ -11,7 +11,10 @@
 
 mod board;
 mod history;
+#[cfg(all(feature = "live", unix))]
+pub mod http;
 mod latest;
+mod metrics;
 mod stats;
 mod summary;
 mod view;
@@ -19,6 +22,7 @@ mod view;
 pub use board::Board;
 pub use history::{History, Sample};
 pub use latest::{LatestAlerts, SeenAlert};
+pub use metrics::metrics;
 pub use stats::stats_line;
 pub use summary::{LiveSummary, capture_page};
-pub use view::{StoreView, TalkerView, View, ViewContext};
+pub use view::{RuleView, StoreView, TalkerView, View, ViewContext};
