@@ -125,8 +125,8 @@ impl Web {
     }
 
     /// Shows nothing.
-    pub fn serve(self, _: &crate::report::live::Board) -> anyhow::Result<()> {
-        Ok(())
+    pub fn serve(self, _: &crate::report::live::Board) -> anyhow::Result<Web> {
+        Ok(self)
     }
 }
 

@@ -105,7 +105,7 @@ pub fn run(args: &LiveArgs) -> anyhow::Result<ExitCode> {
 
     let asked = Asked::by_signals()?;
     let board = Board::default();
-    let server = web.serve(&board)?;
+    let _server = web.serve(&board)?;
     let (shelf, rules) = (Shelf::default(), RefCell::new(&plan.rules));
     let watcher = Watcher::new(Watched {
         plan: &plan,
@@ -126,7 +126,6 @@ pub fn run(args: &LiveArgs) -> anyhow::Result<ExitCode> {
     notify::ready();
     let (mut sink, parser) = (DeskSink(&desk), args.capture.parser());
     let result = run_engine(&plan, &mut source, &parser, &mut sink, &asked.stop, watcher);
-    drop(server);
     if let Some(recorder) = recorder {
         recorder.borrow_mut().finish();
     }
