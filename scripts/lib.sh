@@ -72,6 +72,12 @@ need_to_build() {
     install_missing
 }
 
+# For tests that check metrics.
+need_promtool() {
+    need prometheus command -v promtool
+    install_missing
+}
+
 # For tests that open pages.
 need_browser() {
     need chromium command -v chromium

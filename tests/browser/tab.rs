@@ -168,8 +168,7 @@ impl Tab {
     /// Shows the page on another screen.
     pub fn set_screen(&mut self, screen: Screen) {
         let Screen { width, height, dark } = screen;
-        let metrics =
-            json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600});
+        let metrics = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600});
         self.call("Emulation.setDeviceMetricsOverride", metrics);
         let scheme = if dark { "dark" } else { "light" };
         let features = json!([{"name": "prefers-color-scheme", "value": scheme}]);
@@ -203,7 +202,8 @@ fn from_base64(text: &str) -> Vec<u8> {
     };
     let digits: Vec<u8> = text.bytes().filter(|byte| *byte != b'=').collect();
     let group = |four: &[u8]| {
-        let bits = four.iter().fold(0, |bits, byte| bits << 6 | digit(*byte)) << (6 * (4 - four.len()));
+        let bits =
+            four.iter().fold(0, |bits, byte| bits << 6 | digit(*byte)) << (6 * (4 - four.len()));
         bits.to_be_bytes()[1..four.len()].to_vec()
     };
     digits.chunks(4).flat_map(group).collect()

@@ -88,8 +88,17 @@ pub fn alert(number: u64, rule: &str, severity: u8) -> SeenAlert {
 
 /// What the states of a busy run are called.
 const STATES: [&str; 11] = [
-    "syn_sent", "syn_received", "established", "fin_wait", "close_wait", "closing", "last_ack",
-    "time_wait", "closed", "reset", "data_first",
+    "syn_sent",
+    "syn_received",
+    "established",
+    "fin_wait",
+    "close_wait",
+    "closing",
+    "last_ack",
+    "time_wait",
+    "closed",
+    "reset",
+    "data_first",
 ];
 const RULES: [(&str, u8); 6] = [
     ("syn_flood", 1),

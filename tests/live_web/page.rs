@@ -80,7 +80,8 @@ fn figures_move_and_alerts_can_be_searched() {
         .map((part) => part.getAttribute('d') ?? part.textContent))";
     let plots = "document.querySelectorAll('.plot').length";
     assert_eq!(tab.number(plots), 9.0);
-    let lines = "[...document.querySelectorAll('.plot')].every((plot) => plot.querySelector('path.line'))";
+    let lines =
+        "[...document.querySelectorAll('.plot')].every((plot) => plot.querySelector('path.line'))";
     assert_eq!(tab.value(lines), true, "every plot has a line");
     let newest = "document.querySelector('#alert-table tbody td.time').textContent";
     let (before, newest_before) = (tab.text(shown), tab.text(newest));
@@ -99,7 +100,9 @@ fn figures_move_and_alerts_can_be_searched() {
     assert_eq!(tab.number("document.querySelectorAll('#alert-table b').length"), 0.0, "no markup");
     assert_eq!(tab.value("document.body.textContent.includes('<b>is</b>')"), true);
     choose(&mut tab, "search", "no such thing");
-    assert!(tab.text("document.querySelector('#alert-table tbody').textContent").contains("None of"));
+    assert!(
+        tab.text("document.querySelector('#alert-table tbody').textContent").contains("None of")
+    );
     choose(&mut tab, "search", "");
     choose(&mut tab, "severity", "1");
     let kinds = "[...new Set([...document.querySelectorAll('td.severity')].map((cell) => cell.textContent))].join()";
@@ -153,14 +156,18 @@ fn plots_tell_their_values() {
     let mut tab = opened(&browser, &site);
     tab.set_screen(Screen { width: 1200, height: 900, dark: false });
     tab.wait_until("document.querySelectorAll('.plot path.line').length > 9");
-    let place = "(() => { const box = document.querySelectorAll('.plot')[1].getBoundingClientRect();
+    let place =
+        "(() => { const box = document.querySelectorAll('.plot')[1].getBoundingClientRect();
         return [box.left + box.width / 2, box.top + box.height / 2]; })()";
     let place = tab.value(place);
     let value = "document.querySelectorAll('figcaption output')[1].textContent";
     let now = tab.text(value);
     tab.point_at(place[0].as_f64().unwrap(), place[1].as_f64().unwrap());
     let there = tab.text(value);
-    assert!(there.contains("bit/s") && there.contains("min") && there != now, "{now}, then {there}");
+    assert!(
+        there.contains("bit/s") && there.contains("min") && there != now,
+        "{now}, then {there}"
+    );
     // All plots point at that moment.
     assert_eq!(tab.number("document.querySelectorAll('.plot .cursor').length"), 9.0);
     tab.point_at(1.0, 1.0);
@@ -194,7 +201,10 @@ fn it_says_what_is_wrong() {
     board.put(wrong);
     tab.wait_until(&format!("{NOTICES}.includes('eth0 is gone')"));
     let notices = tab.text(NOTICES);
-    assert!(notices.contains("5,000 flows are alive, and the store was made for 1,000"), "{notices}");
+    assert!(
+        notices.contains("5,000 flows are alive, and the store was made for 1,000"),
+        "{notices}"
+    );
     assert!(notices.contains("being lost: 100 per second"), "{notices}");
     assert!(tab.text(table).contains("192.0.2.1:40001"), "the alert is there");
     tab.wait_until(&format!("{STATUS} === 'stands still'"));
@@ -218,7 +228,8 @@ fn it_passes_its_token_on_and_asks_nobody_else() {
     tab.wait_until(&format!("{STATUS} === 'live'"));
     let link = "document.querySelector('footer a').getAttribute('href') && document.querySelector('footer a').href";
     assert_eq!(tab.text(link), site.url("/metrics?token=0123456789+/%3Dabcdef"));
-    let polled = "performance.getEntriesByType('resource').some(({ name }) => name.endsWith('/api/recent'))";
+    let polled =
+        "performance.getEntriesByType('resource').some(({ name }) => name.endsWith('/api/recent'))";
     tab.wait_until(polled);
     assert!(tab.requests.iter().any(|url| url.ends_with("/api/recent")), "{:?}", tab.requests);
     let foreign: Vec<_> = tab

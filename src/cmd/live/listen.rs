@@ -62,13 +62,16 @@ mod enabled {
         /// Takes the address, before anything else is begun.
         pub fn bind(args: &ListenArgs, quiet: bool) -> anyhow::Result<Web> {
             let Some(address) = args.listen else { return Ok(Web(None)) };
-            let token = args.token_file.as_deref().map(|file| read_token(file, quiet)).transpose()?;
+            let token =
+                args.token_file.as_deref().map(|file| read_token(file, quiet)).transpose()?;
             if token.is_none() && !address.ip().to_canonical().is_loopback() {
                 return Err(Usage::new(needs_token(address)).into());
             }
             let bound = Listening::bind(address, token).map_err(|error| {
                 let advice = match error.kind() {
-                    ErrorKind::AddrInUse => "; is another acsm running? --listen takes another port",
+                    ErrorKind::AddrInUse => {
+                        "; is another acsm running? --listen takes another port"
+                    }
                     ErrorKind::AddrNotAvailable => "; it is not an address of this machine",
                     ErrorKind::PermissionDenied => "; a port from 1024 on needs no permission",
                     _ => "",
@@ -148,7 +151,9 @@ mod tests {
         ] {
             assert_eq!(parse_address(text), Ok(address.parse().unwrap()), "{text}");
         }
-        for wrong in ["", "9477", ":9477", "example.com:80", "localhost:", "localhost:x", "1.2.3.4:"] {
+        for wrong in
+            ["", "9477", ":9477", "example.com:80", "localhost:", "localhost:x", "1.2.3.4:"]
+        {
             assert!(parse_address(wrong).is_err(), "{wrong}");
         }
     }

@@ -45,24 +45,28 @@ fn traffic(text: &mut Exposition, view: &View) {
 
 fn interfaces(text: &mut Exposition, view: &View) {
     let interfaces = by_name(&view.interfaces);
-    let mut each =
-        |kind: &str, name: &'static str, help: &str, of: fn(&InterfaceCounts) -> u64| {
-            text.family(kind, name, help);
-            for counts in &interfaces {
-                text.sample(&[("interface", &counts.interface)], of(counts));
-            }
-        };
-    each("gauge", "acsm_interface_up", "Whether it is captured from now.", |counts| {
+    let mut each = |kind: &str, name: &'static str, help: &str, of: fn(&InterfaceCounts) -> u64| {
+        text.family(kind, name, help);
+        for counts in &interfaces {
+            text.sample(&[("interface", &counts.interface)], of(counts));
+        }
+    };
+    each("gauge", "acsm_interface_up", "Whether the interface is captured from.", |counts| {
         u64::from(counts.is_open)
     });
-    each("counter", "acsm_interface_packets_total", "Frames seen there.", |counts| counts.packets);
-    each("counter", "acsm_interface_bytes_total", "Their bytes on the wire.", |counts| {
+    each("counter", "acsm_interface_packets_total", "Frames seen at the interface.", |counts| {
+        counts.packets
+    });
+    each("counter", "acsm_interface_bytes_total", "Bytes of the frames seen there.", |counts| {
         counts.bytes
     });
-    each("counter", "acsm_interface_losses_of_link_total", "How often it went away.", |counts| {
-        counts.losses_of_link
-    });
-    text.counter("acsm_interface_drops_total", "Frames lost there, by who lost them.");
+    each(
+        "counter",
+        "acsm_interface_losses_of_link_total",
+        "How often the interface was lost.",
+        |counts| counts.losses_of_link,
+    );
+    text.counter("acsm_interface_drops_total", "Frames lost at the interface, by who lost them.");
     for counts in &interfaces {
         let drops = [("kernel", counts.kernel_drops), ("interface", counts.interface_drops)];
         for (reason, lost) in drops {

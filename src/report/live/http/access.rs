@@ -47,7 +47,8 @@ impl Token {
     /// Takes the same time for all that is told: digests are compared, to their last byte.
     fn is(&self, told: &str) -> bool {
         let told: [u8; 32] = Sha256::digest(told).into();
-        let differences = self.0.iter().zip(told).fold(0, |sum, (ours, theirs)| sum | (ours ^ theirs));
+        let differences =
+            self.0.iter().zip(told).fold(0, |sum, (ours, theirs)| sum | (ours ^ theirs));
         std::hint::black_box(differences) == 0
     }
 }
@@ -140,9 +141,15 @@ mod tests {
     #[test]
     fn on_loopback_only_own_names_are_answered() {
         let access = Access::new("127.0.0.1:9477".parse().unwrap(), None);
-        for own in
-            ["localhost", "LOCALHOST:9477", "127.0.0.1", "127.0.0.1:80", "[::1]", "[::1]:9477", "::1"]
-        {
+        for own in [
+            "localhost",
+            "LOCALHOST:9477",
+            "127.0.0.1",
+            "127.0.0.1:80",
+            "[::1]",
+            "[::1]:9477",
+            "::1",
+        ] {
             assert_eq!(access.check(&asks(Some(own), None)), Ok(()), "{own}");
         }
         for foreign in ["evil.example", "localhost.evil.example:9477", "127.0.0.2", "", "[::2]:1"] {

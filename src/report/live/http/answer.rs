@@ -53,7 +53,8 @@ impl Answer {
     /// All before the body, which is told of also where it is not sent.
     pub fn head(&self, delivery: Delivery<'_>) -> Vec<u8> {
         let mut head = String::with_capacity(640);
-        let _ = write!( // to a String
+        let _ = write!(
+            // to a String
             head,
             "HTTP/1.1 {}\r\n\
              Content-Type: {}\r\n\

@@ -167,3 +167,121 @@ impl Outgoing {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::super::answer::Status;
+    use super::*;
+    use crate::report::live::Board;
+
+    /// Both ends of a connection, and a site without a view.
+    struct Pair {
+        peer: TcpStream,
+        ours: Connection,
+        access: Access,
+        site: Site,
+        start: Instant,
+    }
+
+    impl Pair {
+        fn new() -> Pair {
+            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+            let address = listener.local_addr().unwrap();
+            let peer = TcpStream::connect(address).unwrap();
+            let start = Instant::now();
+            let ours = Connection::new(listener.accept().unwrap().0, start).unwrap();
+            let site = Site::new(Board::default(), start);
+            Pair { peer, ours, access: Access::new(address, None), site, start }
+        }
+
+        /// What `advance` says so many seconds after the start.
+        fn after(&mut self, seconds: u64) -> Next {
+            let now = self.start + Duration::from_secs(seconds);
+            self.ours.advance(now, &self.access, &mut self.site).unwrap_or(Next::Close)
+        }
+
+        /// Sends, and waits until it is there.
+        fn send(&mut self, text: &str) {
+            self.peer.write_all(text.as_bytes()).unwrap();
+            self.ours.stream.set_nonblocking(false).unwrap();
+            self.ours.stream.peek(&mut [0]).unwrap();
+            self.ours.stream.set_nonblocking(true).unwrap();
+        }
+    }
+
+    #[test]
+    fn silence_ends_it() {
+        let mut pair = Pair::new();
+        assert_eq!(
+            [0, 9, 10].map(|second| pair.after(second)),
+            [Next::Wait, Next::Wait, Next::Close]
+        );
+    }
+
+    #[test]
+    fn trickling_does_not_buy_time() {
+        let mut pair = Pair::new();
+        let mut ends = vec![];
+        for second in (5..=20).step_by(2) {
+            pair.send("G");
+            ends.push((second, pair.after(second)));
+        }
+        // Its first byte came in second 5.
+        let last = ends.iter().rfind(|(_, next)| *next == Next::Wait).unwrap().0;
+        assert_eq!(last, 13, "{ends:?}");
+    }
+
+    #[test]
+    fn after_an_answer_it_waits_for_the_next_request() {
+        let mut pair = Pair::new();
+        for second in [1, 9, 18] {
+            pair.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
+            assert_eq!(pair.after(second), Next::Wait);
+            assert!(!pair.ours.is_writing());
+            let mut answer = [0; 12];
+            pair.peer.read_exact(&mut answer).unwrap();
+            assert_eq!(&answer, b"HTTP/1.1 503");
+        }
+        assert_eq!([27, 28].map(|second| pair.after(second)), [Next::Wait, Next::Close]);
+    }
+
+    #[test]
+    fn farewells_are_short() {
+        let mut pair = Pair::new();
+        pair.send("nonsense\r\n\r\n");
+        assert_eq!(pair.after(1), Next::Wait, "the answer is on its way");
+        assert_eq!(pair.after(2), Next::Close);
+        let mut answer = String::new();
+        pair.peer.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 400 "), "{answer}");
+    }
+
+    #[test]
+    fn a_peer_that_reads_slowly_gets_all_and_one_that_does_not_read_is_left() {
+        let mut pair = Pair::new();
+        let long = "x".repeat(64 << 20);
+        let delivery = Delivery { close: true, policy: "" };
+        let outgoing = || Outgoing::new(Answer::text(Status::Ok, &long), delivery, true);
+        pair.ours.phase = Phase::Writing(outgoing());
+        assert_eq!(pair.after(1), Next::Wait);
+        assert!(pair.ours.is_writing(), "it does not fit on the way");
+        let mut deaf = Pair::new();
+        deaf.ours.phase = Phase::Writing(outgoing());
+        assert_eq!([9, 10].map(|second| deaf.after(second)), [Next::Wait, Next::Close]);
+
+        let mut peer = pair.peer.try_clone().unwrap();
+        let reader = std::thread::spawn(move || {
+            let mut answer = vec![];
+            peer.read_to_end(&mut answer).unwrap();
+            answer
+        });
+        while pair.ours.is_writing() {
+            assert_eq!(pair.after(2), Next::Wait);
+        }
+        let answer = reader.join().unwrap();
+        assert!(answer.ends_with(b"x\n"));
+        assert!(answer.len() > long.len());
+    }
+}

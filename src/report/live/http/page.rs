@@ -77,7 +77,8 @@ mod tests {
             let found = html.replace("http://www.w3.org/2000/svg", "").contains(address);
             assert!(!found, "{address} would be a request to somewhere");
         }
-        for unsafe_way in ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("]
+        for unsafe_way in
+            ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("]
         {
             assert!(!html.contains(unsafe_way), "{unsafe_way} would take text for markup");
         }

@@ -85,7 +85,8 @@ fn read(head: &httparse::Request<'_, '_>) -> Result<Request, Refusal> {
 
 /// A list, in one header or in several.
 fn asks_to_close(head: &httparse::Request<'_, '_>) -> bool {
-    let connection = head.headers.iter().filter(|header| header.name.eq_ignore_ascii_case("connection"));
+    let connection =
+        head.headers.iter().filter(|header| header.name.eq_ignore_ascii_case("connection"));
     let mut options = connection.flat_map(|header| header.value.split(|byte| *byte == b','));
     options.any(|option| option.trim_ascii().eq_ignore_ascii_case(b"close"))
 }

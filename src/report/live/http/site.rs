@@ -75,7 +75,10 @@ impl Site {
         };
         let age = self.now.saturating_duration_since(self.since);
         if age > STALE {
-            return Some(format!("no new figures for {} s: the capture stands still", age.as_secs()));
+            return Some(format!(
+                "no new figures for {} s: the capture stands still",
+                age.as_secs()
+            ));
         }
         let down: Vec<&str> = view
             .interfaces
