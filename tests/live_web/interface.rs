@@ -128,6 +128,7 @@ fn the_page_shows_what_goes_on() {
         tab.type_text("no such alert");
         tab.wait_until(&format!("{alerts}.startsWith('None of')"));
         tab.wait_until("document.querySelectorAll('.plot path.line').length > 9");
+        tab.value("scrollTo(0, 0)");
         for dark in [false, true] {
             tab.set_screen(Screen { width: 1360, height: 900, dark });
             let scheme = if dark { "dark" } else { "light" };

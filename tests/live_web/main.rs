@@ -5,6 +5,7 @@
 #[path = "../browser/mod.rs"]
 mod browser;
 mod client;
+mod documents;
 mod fixture;
 mod history;
 mod interface;

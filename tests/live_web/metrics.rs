@@ -120,15 +120,3 @@ fn the_dashboard_asks_for_what_exists() {
     let missing: Vec<_> = asked.iter().filter(|name| !exist.contains(name.as_str())).collect();
     assert!(missing.is_empty() && asked.len() > 10, "{missing:?} of {asked:?}");
 }
-
-#[test]
-fn the_documented_metrics_are_those_that_exist() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/live.md");
-    let document = std::fs::read_to_string(path).unwrap();
-    let (_, section) = document.split_once("\n## Metrics\n").expect("a section on metrics");
-    let section = section.split("\n## ").next().unwrap();
-    let rows = section.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next());
-    let text = metrics(&small_view());
-    let families = text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next());
-    assert_eq!(rows.collect::<BTreeSet<_>>(), families.collect());
-}

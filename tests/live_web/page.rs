@@ -254,7 +254,7 @@ fn it_fits_every_screen_and_pictures_are_taken() {
     let _feeder = Feeder::start(&board, 601);
     let mut tab = opened(&browser, &site);
     tab.wait_until(&format!("{ROWS} > 100"));
-    for (name, width, height) in [("wide", 1360, 900), ("phone", 390, 844), ("narrow", 320, 640)] {
+    for (name, width, height) in [("narrow", 320, 640), ("phone", 390, 844), ("wide", 1360, 900)] {
         for dark in [false, true] {
             tab.set_screen(Screen { width, height, dark });
             tab.wait_until(&format!("innerWidth === {width}"));

@@ -240,9 +240,9 @@ mod tests {
             pair.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
             assert_eq!(pair.after(second), Next::Wait);
             assert!(!pair.ours.is_writing());
-            let mut answer = [0; 12];
-            pair.peer.read_exact(&mut answer).unwrap();
-            assert_eq!(&answer, b"HTTP/1.1 503");
+            let mut answer = [0; HEAD_BYTES_MAX];
+            let bytes = pair.peer.read(&mut answer).unwrap();
+            assert!(answer[..bytes].starts_with(b"HTTP/1.1 503"), "it was written in one go");
         }
         assert_eq!([27, 28].map(|second| pair.after(second)), [Next::Wait, Next::Close]);
     }

@@ -46,7 +46,7 @@ function short(number, unit = "", isTick = false) {
 /** A share of one: 12.3 %, or 1.2e-5 where that is clearer. */
 function share(ratio, isTick = false) {
   if (ratio === 0) return "0 %";
-  if (ratio < 0.0001) return ratio.toExponential(1);
+  if (ratio < 0.00001) return ratio.toExponential(1);
   const percent = ratio * 100;
   if (isTick) return `${Number(percent.toPrecision(3))} %`;
   return `${percent >= 99.95 ? percent.toFixed(0) : percent.toPrecision(percent < 1 ? 2 : 3)} %`;
