@@ -49,6 +49,13 @@ fn each_series_is_there_once() {
 }
 
 #[test]
+fn an_exact_table_was_made_for_any_number() {
+    let mut view = small_view();
+    view.store.backend = "exact";
+    assert!(!metrics(&view).contains("acsm_store_planned_flows"));
+}
+
+#[test]
 fn what_is_estimated_says_so() {
     let mut view = small_view();
     assert!(metrics(&view).contains("# HELP acsm_live_flows Flows alive, estimated"));

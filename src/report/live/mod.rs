@@ -6,7 +6,7 @@
 //!
 //! Once a second the run makes a [`View`], in names instead of numbers, and puts it on the [`Board`].
 //! Readers take the latest one whenever they like, from any thread: they hold a lock for as long as it
-//! takes to copy a pointer or ten minutes of samples, so however many or slow they are, the capture does not wait for them.
+//! takes to copy a pointer, so however many or slow they are, the capture does not wait for them.
 //! Counts are totals since the start; rates come from two views and their `uptime_seconds`.
 
 mod board;

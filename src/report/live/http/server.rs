@@ -16,6 +16,9 @@ use crate::report::live::Board;
 
 /// So many at once; well below the files that a process may have open (usually 1024).
 const CONNECTIONS_MAX: usize = 256;
+/// Those that the system lets wait for their turn; with the usual 128 a crowd would have to try again
+/// after a second.
+const WAITING_MAX: i32 = 1024;
 /// New ones taken at a time, before others get their turn.
 const ACCEPTED_AT_ONCE: usize = 64;
 /// The board is looked at so often; also the pause when there are no more sockets to be had.
@@ -36,6 +39,7 @@ impl Listening {
     /// Takes `address`; port 0 is any that is free.
     pub fn bind(address: SocketAddr, token: Option<Token>) -> io::Result<Listening> {
         let listener = TcpListener::bind(address)?;
+        rustix::net::listen(&listener, WAITING_MAX)?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
         Ok(Listening { listener, address, access: Access::new(address, token) })

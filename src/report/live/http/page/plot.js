@@ -5,6 +5,7 @@ const MARGIN = { left: 48, right: 6, top: 8, bottom: 18 };
 const LONGEST_SECONDS = 600;
 const SHORTEST_SECONDS = 60;
 const GAP_SECONDS = 4;
+const STEPS_SECONDS = [30, 60, 120, 300];
 const DASHES = ["", "5 3"];
 
 /** A round number at or above `most`, and the steps up to it. */
@@ -124,11 +125,12 @@ class Plot {
       yield label;
     }
     const span = this.end - this.start;
-    for (const part of [0, 0.5, 1]) {
-      const seconds = this.start + part * span;
-      const anchor = ["start", "middle", "end"][part * 2];
-      const label = draw("text", { x: x(seconds), y: bottom + 14, "text-anchor": anchor });
-      label.textContent = before(this.end - seconds);
+    const step = STEPS_SECONDS.find((step) => span / step < 4) ?? span;
+    for (let ago = 0; ago <= span; ago += step) {
+      const place = x(this.end - ago);
+      const anchor = ago === 0 ? "end" : place < MARGIN.left + 20 ? "start" : "middle";
+      const label = draw("text", { x: place, y: bottom + 14, "text-anchor": anchor });
+      label.textContent = before(ago);
       yield label;
     }
   }
