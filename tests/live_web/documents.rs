@@ -40,7 +40,7 @@ fn the_documented_paths_are_those_that_are_told_of() {
 /// Paths of all values, as jq writes them; maps of counts have keys that are data.
 fn paths(value: &Value, path: &str, found: &mut BTreeSet<String>) {
     let is_map =
-        |map: &serde_json::Map<String, Value>| path != "" && map.values().all(Value::is_u64);
+        |map: &serde_json::Map<String, Value>| !path.is_empty() && map.values().all(Value::is_u64);
     match value {
         Value::Object(map) if !is_map(map) => {
             map.iter().for_each(|(key, value)| paths(value, &format!("{path}.{key}"), found));
