@@ -72,6 +72,17 @@ need_to_build() {
     install_missing
 }
 
+# For tests that check metrics.
+need_promtool() {
+    if command -v promtool >/dev/null; then return 0; fi
+    need prometheus false
+    install_missing
+    # The package also starts a server, which nobody asked for here.
+    local as_root=()
+    ((EUID == 0)) || as_root=(sudo -n)
+    ${as_root[@]+"${as_root[@]}"} systemctl disable --quiet --now prometheus >/dev/null 2>&1 || true
+}
+
 # For tests that open pages.
 need_browser() {
     need chromium command -v chromium

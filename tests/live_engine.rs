@@ -221,6 +221,7 @@ fn a_view_tells_a_snapshot_in_names() {
     let prediction = Prediction::new(&plan, &sizing, &last.tally.lookups, last.stats.live);
     let context = ViewContext {
         rules: &plan.rules,
+        shown: plan.shown,
         spec: &plan.store,
         sizing: &sizing,
         interfaces: vec![interface],

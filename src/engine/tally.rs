@@ -84,23 +84,28 @@ impl Tally {
 
 /// A histogram of durations up to a minute, to two digits.
 #[derive(Debug, Clone, Default)]
-pub struct Nanos(Option<Histogram<u64>>);
+pub struct Nanos {
+    histogram: Option<Histogram<u64>>,
+    total: u64,
+}
 
 /// What lasts longer counts as this long.
 const LONGEST_NANOS: u64 = 60 * crate::time::NANOS_PER_SEC;
 
 impl Nanos {
     pub(super) fn record(&mut self, nanos: u64) {
-        if self.0.is_none() {
-            self.0 = Histogram::new_with_bounds(1, LONGEST_NANOS, 2).ok();
+        self.total = self.total.saturating_add(nanos);
+        if self.histogram.is_none() {
+            self.histogram = Histogram::new_with_bounds(1, LONGEST_NANOS, 2).ok();
         }
-        if let Some(histogram) = &mut self.0 {
+        if let Some(histogram) = &mut self.histogram {
             histogram.saturating_record(nanos);
         }
     }
 
     fn merge(&mut self, other: &Nanos) {
-        match (&mut self.0, &other.0) {
+        self.total = self.total.saturating_add(other.total);
+        match (&mut self.histogram, &other.histogram) {
             // Cannot fail: every histogram here has the same bounds.
             (Some(ours), Some(theirs)) => drop(ours.add(theirs)),
             (ours @ None, theirs) => *ours = theirs.clone(),
@@ -110,6 +115,16 @@ impl Nanos {
 
     /// The duration that this share of all (0 to 1) does not exceed.
     pub fn quantile(&self, share: f64) -> u64 {
-        self.0.as_ref().map_or(0, |histogram| histogram.value_at_quantile(share))
+        self.histogram.as_ref().map_or(0, |histogram| histogram.value_at_quantile(share))
+    }
+
+    /// How many durations there were.
+    pub fn count(&self) -> u64 {
+        self.histogram.as_ref().map_or(0, Histogram::len)
+    }
+
+    /// All durations together.
+    pub fn total(&self) -> u64 {
+        self.total
     }
 }

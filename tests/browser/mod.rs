@@ -1,6 +1,9 @@
 //! Drives a headless Chromium: what a page becomes, what it asks the network for, how it looks.
+//! [`tab`] holds a page open and talks to it while time goes on.
 
 #![allow(dead_code)] // each test takes what it needs
+
+pub mod tab;
 
 use std::ffi::OsString;
 use std::fs;

@@ -29,6 +29,7 @@ pub fn silent() -> View {
         entered: map(json!({ "syn_sent": 0, "syn_answered": 0, "crossed": 0, "open": 0,
                              "one_way": 0, "closing": 0, "closed": 0, "reset": 0 })),
         alerts: Map::new(),
+        rules: vec![],
         only_counted: Map::new(),
         left_out: Map::new(),
         store: StoreView {
@@ -47,6 +48,8 @@ pub fn silent() -> View {
         one_way: false,
         no_session_muted: true,
         batch_seconds: [0.0, 0.0],
+        batches: 0,
+        batches_total_seconds: 0.0,
         top_sources: vec![],
         top_destinations: vec![],
         latest_alerts: vec![],

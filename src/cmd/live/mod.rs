@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `capture_args` | what to capture and what of it to keep |
 //! | `desk` | where alerts arrive |
+//! | `listen` | the page and metrics, over HTTP |
 //! | `watcher` | views once a second, `stats` once a minute, what signals ask for |
 //! | `terminal` | the dashboard's terminal |
 //! | `shelf` | rules that came later |
@@ -11,6 +12,7 @@
 
 mod capture_args;
 mod desk;
+mod listen;
 mod notify;
 mod privileges;
 mod shelf;
@@ -36,6 +38,7 @@ use crate::report::trace::TraceReport;
 use crate::units::parse_duration_nanos;
 use capture_args::CaptureArgs;
 use desk::{Desk, DeskSink};
+use listen::{ListenArgs, Web};
 use shelf::Shelf;
 use watcher::{Asked, Watched, Watcher};
 
@@ -50,6 +53,7 @@ Examples:
   acsm live -i eth0 --write odd.pcap --write-only alerts
   acsm live -i eth0 --filter 'not port 22'
   sudo acsm live -i eth0 --capture-threads 4 --user nobody
+  acsm live -i eth0 --listen                    a page and metrics at http://127.0.0.1:9477/
 
 It takes CAP_NET_RAW: `sudo setcap cap_net_raw+ep $(command -v acsm)`, or dist/acsm.service.
 SIGINT and SIGTERM end it with a summary; SIGHUP reads the rules again and keeps the state of
@@ -68,6 +72,9 @@ pub struct LiveArgs {
 
     #[command(flatten)]
     run: RunArgs,
+
+    #[command(flatten)]
+    listen: ListenArgs,
 
     /// End after this time (5m) [default: at a signal]
     #[arg(long, help_heading = RUN, value_name = "TIME", value_parser = parse_duration_nanos)]
@@ -103,6 +110,7 @@ pub fn run(args: &LiveArgs) -> anyhow::Result<ExitCode> {
     if args.run.verify && !args.run.quiet {
         output::say(VERIFY_COSTS);
     }
+    let web = Web::bind(&args.listen, args.run.quiet)?;
     let source = args.capture.open(args.run.quiet)?;
     args.capture.user.as_deref().map_or(Ok(()), privileges::become_user)?;
     let (counts, link_types) = (source.counts(), source.link_types());
@@ -116,6 +124,7 @@ pub fn run(args: &LiveArgs) -> anyhow::Result<ExitCode> {
 
     let asked = Asked::by_signals(has_dashboard)?;
     let board = Board::default();
+    let _server = web.serve(&board)?;
     let (shelf, rules) = (Shelf::default(), RefCell::new(&plan.rules));
     let watcher = Watcher::new(Watched {
         plan: &plan,

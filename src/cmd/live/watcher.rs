@@ -160,7 +160,7 @@ impl<'a> Observer<'a> for Watcher<'a> {
     }
 
     fn snapshot(&mut self, snapshot: Snapshot) {
-        let Watched { plan, sizing, desk, counts, board, rules, .. } = &self.watched;
+        let Watched { plan, sizing, desk, counts, board, rules, rule_args, .. } = &self.watched;
         let now = Instant::now();
         let (lookups, stats) = (&snapshot.tally.lookups, &snapshot.stats);
         let prediction = Prediction::new(plan, sizing, lookups, stats.live);
@@ -172,6 +172,7 @@ impl<'a> Observer<'a> for Watcher<'a> {
             &snapshot,
             ViewContext {
                 rules: *rules.borrow(),
+                shown: rules.borrow().book.on_in(rule_args.preset()),
                 spec: &plan.store,
                 sizing,
                 interfaces: counts.interfaces(),

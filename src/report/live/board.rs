@@ -11,7 +11,7 @@ pub struct Board(Arc<Mutex<Posted>>);
 #[derive(Debug, Default)]
 struct Posted {
     view: Option<Arc<View>>,
-    history: History,
+    history: Arc<History>,
 }
 
 impl Board {
@@ -21,7 +21,7 @@ impl Board {
         let mut posted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(before) = &posted.view {
             let sample = Sample::between(before, &view);
-            posted.history.add(sample);
+            Arc::make_mut(&mut posted.history).add(sample);
         }
         posted.view = Some(view);
     }
@@ -31,8 +31,8 @@ impl Board {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).view.clone()
     }
 
-    /// A copy of the history: for who looks a few times a second, not for each of a thousand.
-    pub fn history(&self) -> History {
+    /// The history up to it.
+    pub fn history(&self) -> Arc<History> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).history.clone()
     }
 }

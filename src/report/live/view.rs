@@ -7,7 +7,7 @@ use super::SeenAlert;
 use crate::capture::live::InterfaceCounts;
 use crate::engine::Snapshot;
 use crate::engine::top::Talker;
-use crate::machine::Rules;
+use crate::machine::{Rule, RuleSet, Rules};
 use crate::report::replay::Prediction;
 use crate::spec::{Sizing, StoreSpec};
 
@@ -37,6 +37,8 @@ pub struct View {
     pub lookups: Map<String, Value>,
     /// Flows that came into a state, by its name.
     pub entered: Map<String, Value>,
+    /// Every rule in force.
+    pub rules: Vec<RuleView>,
     /// Alerts shown, by rule.
     pub alerts: Map<String, Value>,
     /// Alerts of rules that are only counted.
@@ -51,12 +53,27 @@ pub struct View {
     pub no_session_muted: bool,
     /// Median and 99th percentile of a worker's time for a batch, in seconds.
     pub batch_seconds: [f64; 2],
+    /// Batches so far.
+    pub batches: u64,
+    /// The time for all of them together.
+    pub batches_total_seconds: f64,
     /// The busiest sources; estimates.
     pub top_sources: Vec<TalkerView>,
     /// The busiest destinations; estimates.
     pub top_destinations: Vec<TalkerView>,
     /// The latest alerts, oldest first; at most 256.
     pub latest_alerts: Vec<SeenAlert>,
+}
+
+/// A rule in force.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RuleView {
+    /// Its name.
+    pub name: String,
+    /// 1 (gravest) to 4.
+    pub severity: u8,
+    /// Whether its alerts are shown; else they are only counted.
+    pub is_shown: bool,
 }
 
 /// The store at one moment.
@@ -101,6 +118,8 @@ pub struct TalkerView {
 pub struct ViewContext<'a> {
     /// The rules in force.
     pub rules: &'a Rules,
+    /// Those whose alerts are shown.
+    pub shown: RuleSet,
     /// The store that was asked for.
     pub spec: &'a StoreSpec,
     /// What it came to.
@@ -145,6 +164,7 @@ impl View {
                 ("dont_know", lookups.dont_know),
             ]),
             entered: entered(rules, &tally.entered),
+            rules: rules.book.iter().map(|rule| RuleView::new(rule, context.shown)).collect(),
             alerts: by_rule(&snapshot.shown),
             only_counted: by_rule(&tally.only_counted),
             left_out: map(snapshot.left_out.by_reason()),
@@ -164,11 +184,20 @@ impl View {
             one_way: snapshot.one_way,
             no_session_muted: snapshot.no_session_muted,
             batch_seconds: [quantile(0.5), quantile(0.99)],
+            batches: tally.batch_nanos.count(),
+            batches_total_seconds: tally.batch_nanos.total() as f64 / 1e9,
             top_sources: top.map_or_else(Vec::new, |top| talkers(top.sources(TOP))),
             top_destinations: top.map_or_else(Vec::new, |top| talkers(top.destinations(TOP))),
             latest_alerts: context.latest_alerts,
             interfaces,
         }
+    }
+}
+
+impl RuleView {
+    fn new(rule: &Rule, shown: RuleSet) -> RuleView {
+        let (name, severity) = (rule.name.clone(), rule.severity);
+        RuleView { name, severity, is_shown: shown.contains(rule.id) }
     }
 }
 

@@ -58,7 +58,7 @@ impl Screen {
             stop: Arc::clone(&asked.stop),
             dashboard: Dashboard::new(Look { colours: shows_colours() }),
             view: None,
-            history: History::default(),
+            history: Arc::default(),
             said: talk::said(),
         };
         let show = move || {
@@ -107,7 +107,7 @@ struct ScreenThread {
     dashboard: Dashboard,
     /// What is shown.
     view: Option<Arc<View>>,
-    history: History,
+    history: Arc<History>,
     said: talk::Said,
 }
 

@@ -1,0 +1,160 @@
+//! `--listen`: the page, metrics and JSON of a live run, over HTTP.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+
+use clap::Args;
+
+const LISTEN: &str = "Page and metrics";
+const PORT: u16 = 9477;
+
+/// Where to be looked at, and by whom.
+#[derive(Debug, Args)]
+pub struct ListenArgs {
+    /// Serve a page (/), Prometheus metrics (/metrics), /healthz and /api/snapshot over HTTP at this
+    /// address [without ADDR: 127.0.0.1:9477]
+    #[arg(long, help_heading = LISTEN, value_name = "ADDR", num_args = 0..=1, default_missing_value = "127.0.0.1:9477", value_parser = parse_address)]
+    pub listen: Option<SocketAddr>,
+
+    /// Answer only those who tell the token in this file; needed beyond loopback
+    #[arg(long, help_heading = LISTEN, value_name = "FILE", requires = "listen")]
+    pub token_file: Option<PathBuf>,
+}
+
+/// An address with a port or without; `localhost` is the one name that needs no asking.
+fn parse_address(text: &str) -> Result<SocketAddr, String> {
+    let of_ip = |ip: &str| ip.parse::<IpAddr>().ok().map(|ip| SocketAddr::new(ip, PORT));
+    let of_localhost = |text: &str| {
+        let port = match text.strip_prefix("localhost")? {
+            "" => PORT,
+            port => port.strip_prefix(':')?.parse().ok()?,
+        };
+        Some(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port))
+    };
+    let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
+    let address = text.parse().ok().or_else(|| of_ip(bare)).or_else(|| of_localhost(text));
+    address.ok_or_else(|| {
+        format!("`{text}` is no address; write 127.0.0.1:{PORT}, [::1]:{PORT} or localhost:{PORT}")
+    })
+}
+
+#[cfg(all(feature = "live", unix))]
+pub use enabled::Web;
+
+#[cfg(all(feature = "live", unix))]
+mod enabled {
+    use std::io::ErrorKind;
+    use std::net::SocketAddr;
+    use std::path::Path;
+
+    use anyhow::{Context as _, anyhow};
+
+    use super::ListenArgs;
+    use crate::cmd::{Usage, output};
+    use crate::report::live::Board;
+    use crate::report::live::http::{Listening, Server, Token};
+
+    /// The server that was asked for, bound and not yet at work; or none.
+    #[derive(Debug)]
+    pub struct Web(Option<Listening>);
+
+    impl Web {
+        /// Takes the address, before anything else is begun.
+        pub fn bind(args: &ListenArgs, quiet: bool) -> anyhow::Result<Web> {
+            let Some(address) = args.listen else { return Ok(Web(None)) };
+            let token =
+                args.token_file.as_deref().map(|file| read_token(file, quiet)).transpose()?;
+            if token.is_none() && !address.ip().to_canonical().is_loopback() {
+                return Err(Usage::new(needs_token(address)).into());
+            }
+            let bound = Listening::bind(address, token).map_err(|error| {
+                let advice = match error.kind() {
+                    ErrorKind::AddrInUse => {
+                        "; is another acsm running? --listen takes another port"
+                    }
+                    ErrorKind::AddrNotAvailable => "; it is not an address of this machine",
+                    ErrorKind::PermissionDenied => "; a port from 1024 on needs no permission",
+                    _ => "",
+                };
+                anyhow!(error).context(format!("cannot listen on {address}{advice}"))
+            })?;
+            if !quiet {
+                output::say(format_args!("acsm: listening on http://{}/", bound.address()));
+            }
+            Ok(Web(Some(bound)))
+        }
+
+        /// Shows `board` in a thread of its own until the server is dropped.
+        pub fn serve(self, board: &Board) -> anyhow::Result<Option<Server>> {
+            let server = self.0.map(|bound| bound.serve(board.clone())).transpose();
+            server.context("cannot start the thread for --listen")
+        }
+    }
+
+    fn needs_token(address: SocketAddr) -> anyhow::Error {
+        anyhow!(
+            "--listen {address}: others can reach this address, so it takes a token. Make one with \
+             `openssl rand -hex 32 > FILE && chmod 600 FILE` and say --token-file FILE; \
+             or listen on 127.0.0.1"
+        )
+    }
+
+    fn read_token(file: &Path, quiet: bool) -> anyhow::Result<Token> {
+        let name = format!("--token-file {}", file.display());
+        let text = std::fs::read_to_string(file).with_context(|| name.clone())?;
+        if !quiet && others_can_read(file) {
+            output::say(format_args!("acsm: warning: {name}: others can read it; chmod 600"));
+        }
+        Token::new(&text).with_context(|| name).map_err(|error| Usage::new(error).into())
+    }
+
+    fn others_can_read(file: &Path) -> bool {
+        use std::os::unix::fs::PermissionsExt as _;
+
+        file.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o007 != 0)
+    }
+}
+
+/// Without live capture there is nothing to show: opening an interface says what is missing.
+#[cfg(not(all(feature = "live", unix)))]
+#[derive(Debug)]
+pub struct Web;
+
+#[cfg(not(all(feature = "live", unix)))]
+impl Web {
+    /// Takes nothing.
+    pub fn bind(_: &ListenArgs, _: bool) -> anyhow::Result<Web> {
+        Ok(Web)
+    }
+
+    /// Shows nothing.
+    pub fn serve(self, _: &crate::report::live::Board) -> anyhow::Result<Web> {
+        Ok(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_written_in_the_usual_ways() {
+        for (text, address) in [
+            ("127.0.0.1:9477", "127.0.0.1:9477"),
+            ("127.0.0.1", "127.0.0.1:9477"),
+            ("0.0.0.0:80", "0.0.0.0:80"),
+            ("[::1]:80", "[::1]:80"),
+            ("::1", "[::1]:9477"),
+            ("[::]", "[::]:9477"),
+            ("localhost", "127.0.0.1:9477"),
+            ("localhost:1", "127.0.0.1:1"),
+        ] {
+            assert_eq!(parse_address(text), Ok(address.parse().unwrap()), "{text}");
+        }
+        for wrong in
+            ["", "9477", ":9477", "example.com:80", "localhost:", "localhost:x", "1.2.3.4:"]
+        {
+            assert!(parse_address(wrong).is_err(), "{wrong}");
+        }
+    }
+}
