@@ -148,7 +148,10 @@ fn store(text: &mut Exposition, view: &View) {
     text.gauge("acsm_store_predicted_error_ratio", help);
     text.sample(&[], store.predicted_error);
     // Prometheus measures memory in bytes: its linter takes no name with bits in it.
-    text.gauge("acsm_store_bytes", "Memory that is allocated for the store.");
+    text.gauge(
+        "acsm_store_bytes",
+        "Memory that is allocated for the store: acsm_store_bits, in the base unit of Prometheus.",
+    );
     text.sample(&[], store.bits.div_ceil(8));
 }
 
