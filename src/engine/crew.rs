@@ -259,3 +259,24 @@ fn serve<'plan, S: Store>(
     }
     worker.finish(last)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shares(workers: usize, work_per_reading: f64) -> Vec<usize> {
+        let duties = Duties::new(workers, work_per_reading);
+        let of = |worker| (0..FlowId::SHARDS).filter(|&s| duties.owner(s) == worker).count();
+        (0..duties.workers()).map(of).collect()
+    }
+
+    #[test]
+    fn who_reads_works_as_far_as_there_is_time() {
+        assert_eq!(shares(1, 0.9), [16]);
+        assert_eq!(shares(2, 0.9), [0, 16], "reading takes longer than the work");
+        assert_eq!(shares(2, 3.0), [5, 11], "1 and 5/16 of 3 are less than 11/16 of 3");
+        assert_eq!(shares(3, 3.0), [1, 8, 7]);
+        assert_eq!(shares(16, 3.0), [&[0, 2], &[1; 14][..]].concat());
+        assert_eq!(shares(99, 0.9).len(), 16);
+    }
+}

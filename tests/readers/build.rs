@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use acsm::capture::{CaptureError, Damage, FileSource, LinkType, Source, TimeWindow};
+use acsm::capture::{CaptureError, Damage, FileSource, Frame, LinkType, Source, TimeWindow};
 
 /// A frame as a test expects it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,26 +19,50 @@ pub fn seen(nanos: u64, link_type: u16, wire_bytes: u32, bytes: &[u8]) -> Seen {
 }
 
 /// All that a source gave.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub struct Outcome {
     pub frames: Vec<Seen>,
     pub damages: Vec<Damage>,
     pub link_types: Vec<LinkType>,
 }
 
+/// What reading gives, one by one and, the same, several at a time.
 pub fn read_paths(paths: &[PathBuf], window: TimeWindow) -> Result<Outcome, CaptureError> {
     let mut source = FileSource::open(paths, window)?;
     let mut frames = Vec::new();
     while let Some(frame) = source.next_frame()? {
-        frames.push(Seen {
-            nanos: frame.time.as_nanos(),
-            link_type: frame.link_type.0,
-            wire_bytes: frame.wire_bytes,
-            bytes: frame.bytes.to_vec(),
-        });
+        frames.push(seen_of(&frame));
     }
     assert!(source.next_frame()?.is_none(), "the end stays the end");
-    Ok(Outcome { frames, damages: source.damages().to_vec(), link_types: source.link_types() })
+    let one_by_one = outcome(frames, &source);
+    for most in [1, 3, 1000] {
+        assert_eq!(one_by_one, read_many(paths, window, most)?, "{most} at a time");
+    }
+    Ok(one_by_one)
+}
+
+fn read_many(paths: &[PathBuf], window: TimeWindow, most: usize) -> Result<Outcome, CaptureError> {
+    let mut source = FileSource::open(paths, window)?;
+    let mut frames = Vec::new();
+    loop {
+        let before = frames.len();
+        let more = source.next_frames(most, |frame| frames.push(seen_of(frame)))?;
+        assert!(frames.len() - before <= most, "no more than asked for");
+        if !more {
+            break;
+        }
+        assert_eq!(frames.len() - before, most, "a file never makes anybody wait");
+    }
+    assert!(!source.next_frames(most, |_| unreachable!())?, "the end stays the end");
+    Ok(outcome(frames, &source))
+}
+
+fn seen_of(frame: &Frame<'_>) -> Seen {
+    seen(frame.time.as_nanos(), frame.link_type.0, frame.wire_bytes, frame.bytes)
+}
+
+fn outcome(frames: Vec<Seen>, source: &FileSource) -> Outcome {
+    Outcome { frames, damages: source.damages().to_vec(), link_types: source.link_types() }
 }
 
 /// Reads `bytes` as a file of their own.
