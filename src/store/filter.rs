@@ -50,8 +50,10 @@ pub struct CellFilter<R, const BITS: u32, const TIMED: bool> {
     cells: Cells<BITS, TIMED>,
     counts: StoreStats,
     /// The flow looked up last, and when, if all its cells bear that epoch's stamp already and
-    /// nothing was written since: to touch it would change nothing.
+    /// nothing was written since: to touch it would change nothing…
     fresh: Option<(CellPlace, Epoch)>,
+    /// …and to look it up again, as packets come in bursts, would say this.
+    answer: Lookup,
     /// The cells of the flow looked up last: room that is used again.
     values: [u32; HASHES_LIMIT],
 }
@@ -62,7 +64,8 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> CellFilter<R, BITS, TIMED>
         let layout = Layout::new(sizing);
         let cells = Cells::new(layout.cells())?;
         let (counts, values) = (StoreStats::default(), [0; HASHES_LIMIT]);
-        Ok(CellFilter { rule, layout, cells, counts, fresh: None, values })
+        let (fresh, answer) = (None, Lookup::Absent);
+        Ok(CellFilter { rule, layout, cells, counts, fresh, answer, values })
     }
 
     /// The cells of a flow as the rule sees them.
@@ -108,6 +111,9 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> Store for CellFilter<R, BI
 
     #[inline]
     fn lookup(&mut self, place: &CellPlace, now: Epoch) -> Lookup {
+        if self.fresh == Some((*place, now)) {
+            return self.answer;
+        }
         self.fresh = None;
         let CellFilter { layout, cells, values, .. } = self;
         let (mut kept, mut ages) = (0, 0);
@@ -126,11 +132,12 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> Store for CellFilter<R, BI
                 return Lookup::Absent;
             }
         }
-        if TIMED && ages == 0 {
+        if ages == 0 {
             self.fresh = Some((*place, now));
         }
         let values = self.values.get(..self.layout.hashes()).unwrap_or(&self.values);
-        self.rule.read(values, R::salts(place.0))
+        self.answer = self.rule.read(values, R::salts(place.0));
+        self.answer
     }
 
     #[inline]
@@ -221,6 +228,7 @@ impl<R: CellRule, const BITS: u32> Erase for CellFilter<R, BITS, false> {
     }
 
     fn erase(&mut self) {
+        self.fresh = None;
         self.cells.erase();
     }
 }
