@@ -53,13 +53,19 @@ class Plots {
     this.samples = samples;
   }
 
-  /** Adds what is new. Says whether something in between is missing. */
+  fresh(samples) {
+    const last = this.latest()?.uptime_seconds ?? -1;
+    return samples.filter(({ uptime_seconds }) => uptime_seconds > last);
+  }
+
+  /** Whether there were others between those that are here and these. */
+  misses(samples) {
+    return this.samples.length > 0 && samples.length > 1 && this.fresh(samples).length === samples.length;
+  }
+
+  /** Adds what is new. */
   add(samples) {
-    const last = this.samples.at(-1)?.uptime_seconds ?? -1;
-    const fresh = samples.filter(({ uptime_seconds }) => uptime_seconds > last);
-    const hasGap = fresh.length === samples.length && samples.length > 1 && this.samples.length > 0;
-    this.samples = [...this.samples, ...fresh].slice(-KEPT_SAMPLES);
-    return hasGap;
+    this.samples = [...this.samples, ...this.fresh(samples)].slice(-KEPT_SAMPLES);
   }
 
   latest() {
