@@ -42,6 +42,9 @@ use listen::{ListenArgs, Web};
 use shelf::Shelf;
 use watcher::{Asked, Watched, Watcher};
 
+/// Not told by clap: where `-i` is missing, we can tell which interfaces there are.
+const USAGE: &str = "acsm live [OPTIONS] --interface <IFACE>";
+
 const EXAMPLES: &str = "\
 Examples:
   acsm live -i eth0                             watch a link on a dashboard; ? tells its keys
@@ -65,7 +68,7 @@ of flows, and following a packet takes about half as much time again";
 
 /// Follow the state of every flow on an interface; raise alerts as they happen
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES, args_override_self = true)]
+#[command(override_usage = USAGE, after_help = EXAMPLES, args_override_self = true)]
 pub struct LiveArgs {
     #[command(flatten)]
     capture: CaptureArgs,
@@ -146,6 +149,10 @@ pub fn run(args: &LiveArgs) -> anyhow::Result<ExitCode> {
     notify::ready();
     let (mut sink, parser) = (DeskSink(&desk), args.capture.parser());
     let result = run_engine(&plan, &mut source, &parser, &mut sink, &asked.stop, watcher);
+    let result = match desk.borrow_mut().take_failure() {
+        Some(failure) => Err(failure.into()),
+        None => result,
+    };
     terminal::give_back(screen);
     notify::stopping();
     if let Some(recorder) = recorder {
