@@ -119,13 +119,9 @@ impl Monitor {
         eve.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
-    /// Waits for an alert that `is_it` recognises; says how long after its own time it was there.
-    pub fn wait_for(&self, is_it: impl Fn(&Value) -> bool) -> (Value, Duration) {
-        let found = wait_until("an alert comes", || self.alerts().into_iter().find(&is_it));
-        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
-        let text = found["timestamp"].as_str().unwrap().replace("+0000", "Z");
-        let time: acsm::time::Timestamp = text.parse().unwrap();
-        (found, now.saturating_sub(Duration::from_nanos(time.as_nanos())))
+    /// Waits for an alert that `is_it` recognises.
+    pub fn wait_for(&self, is_it: impl Fn(&Value) -> bool) -> Value {
+        wait_until("an alert comes", || self.alerts().into_iter().find(&is_it))
     }
 
     /// Ends it and gives what it said of all that was sent before.
