@@ -28,7 +28,7 @@ use clap::Args;
 
 use super::output;
 use super::run_args::{OUTPUT, RUN, RunArgs};
-use crate::capture::record::Recorded;
+use crate::capture::record::{Recorded, Recorder};
 use crate::engine::{Outcome, RunPlan, run as run_engine};
 use crate::machine::Rules;
 use crate::report::alert::Names;
@@ -168,6 +168,11 @@ pub fn run(args: &LiveArgs) -> anyhow::Result<ExitCode> {
     let summary = Summary::new(&outcome, context);
     let interfaces = counts.interfaces();
     print(args, &LiveSummary { summary, seed: seed.to_string(), interfaces }, &outcome)?;
+    verdict(outcome, recorder)
+}
+
+/// Whether all went well, to be told when all else is said.
+fn verdict(outcome: Outcome, recorder: Option<&RefCell<Recorder>>) -> anyhow::Result<ExitCode> {
     let failed_recording = recorder.and_then(|recorder| recorder.borrow_mut().take_failure());
     match (outcome.failure, failed_recording) {
         (Some(error), _) => {

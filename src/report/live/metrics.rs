@@ -8,7 +8,7 @@ use std::fmt::{Display, Write as _};
 
 use serde_json::{Map, Value};
 
-use super::{RuleView, View};
+use super::{RuleView, View, count};
 use crate::capture::live::InterfaceCounts;
 use crate::capture::parse::Skip;
 
@@ -144,10 +144,6 @@ fn workers(text: &mut Exposition, view: &View) {
     }
     let _ = writeln!(text.0, "{name}_sum {}", view.batches_total_seconds); // to a String
     let _ = writeln!(text.0, "{name}_count {}", view.batches);
-}
-
-fn count(counts: &Map<String, Value>, name: &str) -> u64 {
-    counts.get(name).and_then(Value::as_u64).unwrap_or(0)
 }
 
 /// The text so far, and the family that samples belong to. Writing to a String cannot fail.

@@ -85,10 +85,10 @@ class Plots {
     const made = store.backend === "exact" ? "" : `; made for ${grouped(store.flows)}`;
     say(this.flows.note, `${estimated}${made}`);
     say(this.drops.note, `${grouped(sum(drops))} since the start: ${Object.entries(drops).map(([who, count]) => `${who} ${grouped(count)}`).join(", ")}`);
-    say(this.fill.note, `${store.backend}, ${short(store.bits / 8, "B")}`);
+    say(this.fill.note, `${store.backend}, ${size(store.bits / 8)}`);
     say(this.error.note, "wrong answers per lookup, at this load");
     say(this.all.at(-1).note, `${share(lookups.dont_know / Math.max(sum(lookups), 1))} of all lookups since the start`);
-    say(this.all[1].note, `${short(view.bytes, "B")} since the start`);
+    say(this.all[1].note, `${size(view.bytes)} since the start`);
     say(this.all[5].note, `${grouped(sum(view.alerts))} since the start`);
     this.draw();
   }
