@@ -98,3 +98,18 @@ fn a_ring_of_files_holds_the_latest() {
     let (again, _) = said.replay("", &rings[0].path());
     assert!(again["trace"]["damaged"].is_null());
 }
+
+#[test]
+fn errors_are_counted_live_as_in_a_replay() {
+    let Some(lab) = Lab::new() else { return };
+    let options = "--verify --seed 9 --backend kbf --flows 20 --fp-rate 0.3";
+    let monitor = Monitor::start(&lab, &format!("{options} --write seen.pcap"));
+    // Fifty times what it is made for: it errs.
+    lab.scan(1..1001);
+    let said = monitor.end();
+    assert!(said.talk.contains("--verify keeps every flow in an exact table"), "{}", said.talk);
+    assert!(said.count("/errors/lookups_extant") >= 500, "{}", said.summary);
+    assert!(said.count("/errors/flows_wrong") > 0, "{}", said.summary);
+    let (again, _) = said.replay(options, &said.path("seen.pcap"));
+    assert_eq!(said.summary["errors"], again["errors"]);
+}
