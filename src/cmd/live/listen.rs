@@ -97,7 +97,7 @@ mod enabled {
     fn needs_token(address: SocketAddr) -> anyhow::Error {
         anyhow!(
             "--listen {address}: others can reach this address, so it takes a token. Make one with \
-             `openssl rand -hex 32 > FILE && chmod 600 FILE` and say --token-file FILE; \
+             `(umask 077; openssl rand -hex 32 > FILE)` and say --token-file FILE; \
              or listen on 127.0.0.1"
         )
     }
