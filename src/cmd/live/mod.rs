@@ -103,6 +103,14 @@ impl LiveArgs {
         let lines = self.plain || *quiet || watch.is_some();
         !lines && !json && !self.run.alerts_on_stdout() && terminal::can_show_dashboard()
     }
+
+    /// An error of opening a file, with the user who may not be allowed what root is.
+    fn whose(&self, error: anyhow::Error) -> anyhow::Error {
+        match &self.capture.user {
+            Some(name) => error.context(format!("as --user {name}")),
+            None => error,
+        }
+    }
 }
 
 /// Watches until told to end, then sums up.
@@ -117,12 +125,13 @@ pub fn run(args: &LiveArgs) -> anyhow::Result<ExitCode> {
     let source = args.capture.open(args.run.quiet)?;
     args.capture.user.as_deref().map_or(Ok(()), privileges::become_user)?;
     let (counts, link_types) = (source.counts(), source.link_types());
-    let recorder = args.capture.recorder(&source, plan.keyer)?;
+    let recorder = args.capture.recorder(&source, plan.keyer).map_err(|error| args.whose(error))?;
     let recorder = recorder.as_ref();
     let mut source = Recorded::new(source, recorder);
     let names = Names { rules: &plan.rules, backend: plan.store.backend.name() };
     let has_dashboard = args.wants_dashboard();
-    let desk = RefCell::new(Desk::new(&args.run, names, recorder, has_dashboard)?);
+    let desk = Desk::new(&args.run, names, recorder, has_dashboard);
+    let desk = RefCell::new(desk.map_err(|error| args.whose(error))?);
     privileges::give_up().context("cannot give up privileges")?;
 
     let asked = Asked::by_signals(has_dashboard)?;
