@@ -19,9 +19,9 @@
 //! | B pure core | [`machine`] | what a packet means for its flow; rules |
 //! | | [`store`] | `Store`: exact, dbf, sbf, kbf, bhbf, fcf; aging |
 //! | | [`model`] | closed forms, by the names of the stores; plans |
-//! | C pipeline | [`capture`] | `Source`, `Frame`; file readers; parsing to TCP |
+//! | C pipeline | [`capture`] | `Source`, `Frame`; file readers, network interfaces; parsing to TCP; recording |
 //! | | [`engine`] | one run: workers that drive flows, the exact shadow, thresholds, alerts in order; or many runs compared |
-//! | D outputs | [`report`] | what people and programs get to see |
+//! | D outputs | [`report`] | what people and programs get to see: summaries, EVE lines, reports; of a live run a dashboard, metrics and a web page |
 //! | E tools | [`trace`] | a seeded generator of labelled traces |
 //! | F commands | [`cmd`] | one file a verb |
 //!
@@ -31,7 +31,8 @@
 //!
 //! # Following a packet
 //!
-//! [`capture::file`] finds its record, [`capture::parse`] the TCP header in it. The engine's front
+//! [`capture::file`] finds its record, or [`capture::live`] takes it from an interface;
+//! [`capture::parse`] finds the TCP header in it. The engine's front
 //! turns it into a flow and hands it, in a batch, to the worker that owns the flow's shard. There
 //! [`store::Store::lookup`] says what is known of the flow, [`machine::Machine::step`] what the packet
 //! means for it, and the store is written. What the rules say of it comes back in packet order, is
@@ -56,11 +57,17 @@
 //! - The core reads no clock: time arrives with packets, so a replay gives the same result however
 //!   fast it runs. All randomness comes from a seed. What comes out does not depend on the number of
 //!   workers.
-//! - No input makes it panic, and no file decides how much memory is taken, but where exact
+//! - No input makes it panic, and no file and no peer decides how much memory is taken, but where exact
 //!   answers are asked for: `inspect`, `exact` without `--memory`, `--verify` and `compare` grow with
 //!   the number of flows.
 //! - Nothing per packet allocates, locks, formats or dispatches dynamically: the store is chosen once
 //!   per run ([`store::with_store`]), and all behind it is generic.
+//! - Threads hand over through bounded queues: workers, those that decompress or capture. The two
+//!   that only show a live run, its dashboard and its HTTP server, look at a
+//!   [`report::live::Board`]: the capture never waits for either, and neither can change anything
+//!   but that the run ends.
+//! - `unsafe` is denied, but in the few files that ask the processor or the kernel for what no safe
+//!   function gives; each use has its SAFETY line.
 //! - Each layer has its own small error type: its message is about its own layer, the cause is in
 //!   `source()`.
 //!
@@ -72,6 +79,8 @@
 //! - **A registry of plug-ins.** Stores, link types and verbs are visible `match`es.
 //! - **Reordering.** Packets are taken in the order of the file; time that runs backwards is held at
 //!   the latest seen.
+//! - **TLS, and an async runtime.** The HTTP server shows one run to few readers: one thread and
+//!   `poll`; a reverse proxy has the rest.
 //! - **Listing what a filter holds.** It cannot: figures that are estimates say so.
 
 pub mod capture;

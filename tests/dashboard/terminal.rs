@@ -5,18 +5,10 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use crate::lab::{CABLE, Lab, WATCHER, knock};
+use crate::lab::{CABLE, Lab};
 use crate::tmux::Tmux;
 
 const ACSM: &str = env!("CARGO_BIN_EXE_acsm");
-
-fn scan(lab: &Lab, ports: std::ops::Range<u16>) {
-    lab.send(move || {
-        for port in ports {
-            knock(WATCHER, port, Duration::from_secs(5));
-        }
-    });
-}
 
 /// Types the command that starts acsm in that terminal; its exit code will be shown.
 fn start(tmux: &Tmux, options: &str) {
@@ -25,12 +17,29 @@ fn start(tmux: &Tmux, options: &str) {
 
 /// The same, and waits for the dashboard. Gives the process's number.
 fn start_dashboard(tmux: &Tmux, folder: &Path, options: &str) -> u32 {
+    start_numbered(tmux, folder, options);
+    tmux.wait_for("figures", |screen| screen.contains("packets/s") && screen.contains("up "));
+    assert!(tmux.is_on_other_screen());
+    number(folder)
+}
+
+/// The same without a dashboard.
+fn start_lines(tmux: &Tmux, folder: &Path, options: &str) -> u32 {
+    start_numbered(tmux, folder, &format!("{options} --plain --listen"));
+    tmux.wait_for("a word", |screen| screen.contains("acsm: listening on"));
+    // Signals are heard a little later.
+    sleep(Duration::from_secs(1));
+    number(folder)
+}
+
+fn start_numbered(tmux: &Tmux, folder: &Path, options: &str) {
     let file = folder.join("pid");
     let started = format!("echo $$ > {}; exec {ACSM} live -i {CABLE} {options}", file.display());
     tmux.line(&format!("clear; sh -c '{started}'; echo \"ended: $?\""));
-    tmux.wait_for("figures", |screen| screen.contains("packets/s") && screen.contains("up "));
-    assert!(tmux.is_on_other_screen());
-    std::fs::read_to_string(file).unwrap().trim().parse().unwrap()
+}
+
+fn number(folder: &Path) -> u32 {
+    std::fs::read_to_string(folder.join("pid")).unwrap().trim().parse().unwrap()
 }
 
 /// The terminal is as it was: the shell's own screen, and what is typed is seen and edited by it.
@@ -56,7 +65,7 @@ fn figures_and_alerts_appear_and_keys_work() {
     let eve = folder.path().join("eve.json");
     let options = format!("--backend exact --alerts {}", eve.display());
     start_dashboard(&tmux, folder.path(), &options);
-    scan(&lab, 1..41);
+    lab.scan(1..41);
     let screen = tmux.wait_for("the scan", |screen| {
         screen.contains("port_scan 10.99.0.1:") && screen.contains("inserted   40,")
     });
@@ -75,7 +84,7 @@ fn figures_and_alerts_appear_and_keys_work() {
 
     tmux.press(&["p"]);
     let paused = tmux.wait_for("the pause", |screen| screen.contains("PAUSED"));
-    scan(&lab, 41..51);
+    lab.scan(41..51);
     // Two views later it still stands as it stood.
     sleep(Duration::from_millis(2200));
     assert_eq!(tmux.screen(), paused);
@@ -128,16 +137,31 @@ fn signals_end_it_and_messages_do_not_garble_it() {
 }
 
 #[test]
-fn whoever_hangs_up_has_seen_enough() {
+fn ctrl_c_pressed_twice_is_one_wish() {
     let Some((_lab, tmux, folder)) = lab_and_terminal() else { return };
-    let pid = start_dashboard(&tmux, folder.path(), "");
-    let process = PathBuf::from(format!("/proc/{pid}"));
-    assert!(process.exists());
-    tmux.hang_up();
-    let started = Instant::now();
-    while process.exists() {
-        assert!(started.elapsed() < Duration::from_secs(30), "it goes on without a terminal");
-        sleep(Duration::from_millis(20));
+    start_dashboard(&tmux, folder.path(), "");
+    // The first is a key of the dashboard; the second comes when the terminal is given back, as a signal.
+    tmux.press(&["C-c"]);
+    tmux.wait_for_own_screen();
+    tmux.press(&["C-c"]);
+    let end = tmux.wait_for("the end", |screen| screen.contains("ended: "));
+    assert!(end.contains("ended: 0") && has_line(&end, "Store"), "{end}");
+    assert_given_back(&tmux);
+}
+
+#[test]
+fn whoever_hangs_up_has_seen_enough() {
+    for start in [start_dashboard, start_lines] {
+        let Some((_lab, tmux, folder)) = lab_and_terminal() else { return };
+        let pid = start(&tmux, folder.path(), "");
+        let process = PathBuf::from(format!("/proc/{pid}"));
+        assert!(process.exists());
+        tmux.hang_up();
+        let started = Instant::now();
+        while process.exists() {
+            assert!(started.elapsed() < Duration::from_secs(30), "it goes on without a terminal");
+            sleep(Duration::from_millis(20));
+        }
     }
 }
 
@@ -147,7 +171,7 @@ fn whoever_wants_lines_gets_lines() {
     tmux.line("clear; export TERM=dumb");
     start(&tmux, "--duration 3s");
     sleep(Duration::from_secs(1));
-    scan(&lab, 1..41);
+    lab.scan(1..41);
     tmux.wait_for("a line", |screen| screen.contains("[2] port_scan 10.99.0.1:"));
     assert!(!tmux.is_on_other_screen());
     tmux.wait_for("the end", |screen| screen.contains("ended: 0"));

@@ -86,6 +86,14 @@ impl Tmux {
         }
     }
 
+    /// Waits until the other screen is left.
+    pub fn wait_for_own_screen(&self) {
+        let started = Instant::now();
+        while self.is_on_other_screen() {
+            assert!(started.elapsed() < PATIENCE, "in vain waited for the shell's screen");
+        }
+    }
+
     /// Takes the terminal away from whoever is on it.
     pub fn hang_up(self) {
         drop(self);

@@ -9,14 +9,6 @@ use serde_json::Value;
 use crate::lab::{CABLE, Lab, WATCHER, knock, must};
 use crate::monitor::{Monitor, wait_until};
 
-fn knock_at(lab: &Lab, ports: std::ops::Range<u16>) {
-    lab.send(move || {
-        for port in ports {
-            knock(WATCHER, port, Duration::from_secs(5));
-        }
-    });
-}
-
 #[test]
 fn an_interface_may_go_down_and_up_and_away_and_come_back() {
     goes_and_comes("");
@@ -30,17 +22,17 @@ fn an_interface_shared_by_threads_may_too() {
 fn goes_and_comes(options: &str) {
     let Some(lab) = Lab::new() else { return };
     let monitor = Monitor::start(&lab, options);
-    knock_at(&lab, 1..6);
+    lab.scan(1..6);
     must(&format!("-n {} link set {CABLE} down", lab.watcher));
     must(&format!("-n {} link set {CABLE} up", lab.watcher));
-    knock_at(&lab, 6..11);
+    lab.scan(6..11);
     std::thread::sleep(Duration::from_secs(1));
     lab.pull_out();
     std::thread::sleep(Duration::from_millis(500));
     lab.plug_in();
     // It is tried once a second.
     std::thread::sleep(Duration::from_secs(3));
-    knock_at(&lab, 11..16);
+    lab.scan(11..16);
     let said = monitor.end();
     assert_eq!(said.count("/flows/inserted"), 15, "{}\n{}", said.summary, said.talk);
     assert_eq!(said.count("/interfaces/0/losses_of_link"), 1);
@@ -88,7 +80,7 @@ fn an_interface_comes_back_though_another_is_busy() {
     std::thread::sleep(Duration::from_millis(500));
     lab.plug_in();
     std::thread::sleep(Duration::from_secs(2));
-    knock_at(&lab, 1..6);
+    lab.scan(1..6);
     enough.send(()).unwrap();
     let others = busy.join().unwrap();
     let said = monitor.end();
@@ -154,7 +146,7 @@ fn vlan_tags_that_the_kernel_took_off_are_back() {
         let device = pcap::Capture::from_device(CABLE).unwrap();
         device.open().unwrap().sendpacket(tagged_syn_fin(5)).unwrap();
     });
-    let (alert, _) = monitor.wait_for(|alert| alert["acsm"]["rule"] == "tcp_syn_fin");
+    let alert = monitor.wait_for(|alert| alert["acsm"]["rule"] == "tcp_syn_fin");
     assert_eq!(alert["vlan"], serde_json::json!([5]));
 }
 
@@ -181,11 +173,35 @@ fn interfaces_are_listed() {
     assert!(table.lines().any(|line| line.starts_with(CABLE) && line.contains(WATCHER)), "{table}");
 }
 
+/// The exit code and the words of `acsm live` with these options.
+fn refused(options: &str) -> (Option<i32>, String) {
+    let options = ["live", "--duration", "1s"].into_iter().chain(options.split_whitespace());
+    let output = Command::new(env!("CARGO_BIN_EXE_acsm")).args(options).output().unwrap();
+    (output.status.code(), String::from_utf8(output.stderr).unwrap())
+}
+
 #[test]
 fn an_interface_that_is_not_there_is_named() {
-    let output = Command::new(env!("CARGO_BIN_EXE_acsm")).args(["live", "-i", "nonesuch"]).output();
-    let output = output.unwrap();
-    assert_eq!(output.status.code(), Some(1));
-    let talk = String::from_utf8(output.stderr).unwrap();
+    let (code, talk) = refused("-i nonesuch");
+    assert_eq!(code, Some(1));
     assert!(talk.contains("nonesuch"), "{talk}");
+}
+
+#[test]
+fn interfaces_must_be_named_each_once() {
+    let (code, talk) = refused("");
+    assert!(code == Some(2) && talk.contains("Say -i with one of: "), "{talk}");
+    assert!(talk.contains("lo") && !talk.contains("dbus"), "{talk}");
+    let (code, talk) = refused("-i lo -i any -i lo");
+    assert!(code == Some(2) && talk.contains("-i lo is there twice"), "{talk}");
+}
+
+#[test]
+fn a_filter_that_makes_no_sense_is_wrong_usage() {
+    let Some(lab) = Lab::new() else { return };
+    let mut acsm = lab.command(env!("CARGO_BIN_EXE_acsm"));
+    let output = acsm.args(["live", "-i", CABLE, "--filter", "tcp prot 80"]).output().unwrap();
+    let talk = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{talk}");
+    assert!(talk.contains("--filter `tcp prot 80`: ") && talk.contains("tcpdump"), "{talk}");
 }

@@ -1,7 +1,8 @@
 //! Two network namespaces and the cable between them; gone when dropped, also by a panic.
 
 use std::fs::File;
-use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::ops::Range;
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::{self, JoinHandle};
@@ -77,6 +78,30 @@ impl Lab {
     /// Runs `work` in the sender's namespace and waits for it.
     pub fn send<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> T {
         Lab::inside(&self.sender, work).join().unwrap()
+    }
+
+    /// Tries `ports` of the watcher, where nobody listens.
+    pub fn scan(&self, ports: Range<u16>) {
+        self.send(move || {
+            for port in ports {
+                assert!(!knock(WATCHER, port, Duration::from_secs(5)), "nobody listens there");
+            }
+        });
+    }
+
+    /// Sends so many datagrams to port 9 of the watcher, where nobody listens.
+    pub fn send_datagrams(&self, count: u64) {
+        self.send(move || {
+            let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
+            for n in 0..count {
+                // The refusals come back as errors of later sends.
+                while socket.send_to(&[0; 100], address(WATCHER, 9)).is_err() {}
+                if n % 100 == 0 {
+                    // The cable's own queue is short.
+                    thread::sleep(Duration::from_millis(1));
+                }
+            }
+        });
     }
 
     /// A command inside the watcher's namespace.

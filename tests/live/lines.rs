@@ -2,14 +2,13 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
-use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::lab::{CABLE, Lab, WATCHER, knock};
+use crate::lab::{CABLE, Lab};
 use crate::schema::complaints;
 
-/// Lines of a run of three seconds on a link with a scan.
+/// Lines of a run of four seconds on a link with a scan.
 #[test]
 fn lines_are_what_the_schemas_say() {
     let Some(lab) = Lab::new() else { return };
@@ -19,15 +18,14 @@ fn lines_are_what_the_schemas_say() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    std::thread::sleep(Duration::from_secs(1));
-    lab.send(|| {
-        for port in 1..=40 {
-            knock(WATCHER, port, Duration::from_secs(5));
-        }
-    });
-    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let events: Vec<Value> =
-        lines.map(|line| serde_json::from_str(&line.unwrap()).unwrap()).collect();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    // Once it tells of itself it captures.
+    let first = lines.next().unwrap();
+    lab.scan(1..41);
+    let events: Vec<Value> = std::iter::once(first)
+        .chain(lines)
+        .map(|line| serde_json::from_str(&line.unwrap()).unwrap())
+        .collect();
     assert!(child.wait().unwrap().success());
     for (kind, schema) in [
         ("alert", include_str!("../../docs/eve.schema.json")),
@@ -45,4 +43,19 @@ fn lines_are_what_the_schemas_say() {
     assert_eq!(last["acsm"]["alerts"]["port_scan"], 1, "{last}");
     assert_eq!(last["acsm"]["entered"]["syn_sent"], 40, "{last}");
     assert_eq!(last["acsm"]["store"]["live_flows"], 40, "{last}");
+}
+
+#[test]
+fn events_that_cannot_be_written_are_no_success() {
+    let Some(lab) = Lab::new() else { return };
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let output = lab
+        .command(env!("CARGO_BIN_EXE_acsm"))
+        .args(["live", "-i", CABLE, "--stats", "1s"])
+        .stdout(full)
+        .output()
+        .unwrap();
+    let talk = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{talk}");
+    assert!(talk.contains("cannot write alerts") && talk.contains("No space left"), "{talk}");
 }

@@ -3,6 +3,7 @@
 //! network namespaces and `ip` of iproute2; without, each test says that it was skipped.
 #![cfg(all(feature = "live", target_os = "linux"))]
 
+mod arrivals;
 mod attacks;
 mod interfaces;
 mod lab;

@@ -1,7 +1,7 @@
 //! A running `acsm live`, and what it says.
 
 use std::fs::Permissions;
-use std::io::Read as _;
+use std::io::{self, Read as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
@@ -59,17 +59,24 @@ impl Monitor {
             .unwrap();
         let mut monitor = Monitor { child, notices, folder };
         match monitor.notice() {
-            Some(word) => assert_eq!(word, "READY=1"),
-            None => panic!("it never got ready: {}", monitor.last_words()),
+            Ok(word) => assert_eq!(word, "READY=1"),
+            Err(error) => panic!("it never got ready: {error}: {}", monitor.last_words()),
         }
         monitor
     }
 
     /// The next word to the service manager, if one comes.
-    fn notice(&self) -> Option<String> {
+    fn notice(&self) -> io::Result<String> {
         let mut word = [0; 64];
-        let bytes = self.notices.recv(&mut word).ok()?;
-        Some(String::from_utf8_lossy(&word[..bytes]).into_owned())
+        loop {
+            match self.notices.recv(&mut word) {
+                // A wait with a limit is not taken up again by the system.
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                received => {
+                    return received.map(|bytes| String::from_utf8_lossy(&word[..bytes]).into());
+                }
+            }
+        }
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -112,13 +119,9 @@ impl Monitor {
         eve.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
-    /// Waits for an alert that `is_it` recognises; says how long after its own time it was there.
-    pub fn wait_for(&self, is_it: impl Fn(&Value) -> bool) -> (Value, Duration) {
-        let found = wait_until("an alert comes", || self.alerts().into_iter().find(&is_it));
-        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
-        let text = found["timestamp"].as_str().unwrap().replace("+0000", "Z");
-        let time: acsm::time::Timestamp = text.parse().unwrap();
-        (found, now.saturating_sub(Duration::from_nanos(time.as_nanos())))
+    /// Waits for an alert that `is_it` recognises.
+    pub fn wait_for(&self, is_it: impl Fn(&Value) -> bool) -> Value {
+        wait_until("an alert comes", || self.alerts().into_iter().find(&is_it))
     }
 
     /// Ends it and gives what it said of all that was sent before.
@@ -130,7 +133,7 @@ impl Monitor {
         self.child.stdout.take().unwrap().read_to_string(&mut summary).unwrap();
         self.child.stderr.take().unwrap().read_to_string(&mut talk).unwrap();
         assert!(status.success(), "{status}: {talk}");
-        assert_eq!(self.notice().as_deref(), Some("STOPPING=1"));
+        assert_eq!(self.notice().unwrap(), "STOPPING=1");
         let eve = std::fs::read_to_string(self.path("eve.json")).unwrap();
         let folder = std::mem::replace(&mut self.folder, tempfile::tempdir().unwrap());
         Said { summary: serde_json::from_str(&summary).unwrap(), eve, talk, folder }

@@ -70,6 +70,21 @@ fn a_user_that_is_not_there_is_named() {
     assert!(talk.contains("--user nonesuch: there is no such user"), "{talk}");
 }
 
+/// What root may write its new user may not.
+#[test]
+fn a_file_that_the_user_may_not_write_is_named_with_the_user() {
+    let Some(lab) = Lab::new() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    for option in ["--alerts", "--write"] {
+        let mut acsm = lab.command(env!("CARGO_BIN_EXE_acsm"));
+        acsm.args(["live", "-i", "cable0", "--user", "nobody", option]);
+        let output = acsm.arg(folder.path().join("file")).output().unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        let talk = String::from_utf8(output.stderr).unwrap();
+        assert!(talk.contains(&format!("as --user nobody: {option} /")), "{talk}");
+    }
+}
+
 /// Nobody's number on every Linux.
 const NOBODY: u32 = 65534;
 

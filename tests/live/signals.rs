@@ -2,17 +2,8 @@
 
 use std::time::Duration;
 
-use crate::lab::{Lab, SENDER, WATCHER, knock};
+use crate::lab::{Lab, SENDER};
 use crate::monitor::{Monitor, wait_until};
-
-/// Tries `ports` of the watcher.
-fn scan(lab: &Lab, ports: std::ops::Range<u16>) {
-    lab.send(move || {
-        for port in ports {
-            knock(WATCHER, port, Duration::from_secs(5));
-        }
-    });
-}
 
 /// The shipped rules and one more.
 fn rules(limit: u32) -> String {
@@ -39,13 +30,13 @@ fn rules_are_read_again_and_alert_files_opened_again() {
     let path = folder.path().join("rules.toml");
     std::fs::write(&path, rules(1000)).unwrap();
     let monitor = Monitor::start(&lab, &format!("--rules {}", path.display()));
-    scan(&lab, 1..10);
+    lab.scan(1..10);
 
     std::fs::write(&path, rules(5)).unwrap();
     monitor.signal("HUP");
     std::thread::sleep(Duration::from_secs(1));
-    scan(&lab, 10..20);
-    let (alert, _) = monitor.wait_for(|alert| alert["acsm"]["rule"] == "knocking");
+    lab.scan(10..20);
+    let alert = monitor.wait_for(|alert| alert["acsm"]["rule"] == "knocking");
     assert_eq!(alert["src_ip"], SENDER);
 
     std::fs::rename(monitor.path("eve.json"), monitor.path("eve.json.1")).unwrap();
@@ -55,7 +46,7 @@ fn rules_are_read_again_and_alert_files_opened_again() {
     std::fs::write(&path, rules(5).replace("\"reset\"", "\"aborted\"")).unwrap();
     monitor.signal("HUP");
     std::thread::sleep(Duration::from_secs(1));
-    scan(&lab, 20..60);
+    lab.scan(20..60);
     monitor.wait_for(|alert| alert["acsm"]["rule"] == "port_scan");
     let said = monitor.end();
     assert!(said.talk.contains("rules read again"), "{}", said.talk);

@@ -8,18 +8,14 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use crate::attacks::talk;
-use crate::lab::{Lab, WATCHER, address, knock};
+use crate::lab::{Lab, WATCHER, address};
 use crate::monitor::{Monitor, wait_until};
 
 /// Connections over many ports, so that the kernel has something to share out, and a scan.
 fn send_traffic(lab: &Lab) {
     let server = lab.echo_server(8080, 40);
-    lab.send(|| {
-        talk(8080, 40);
-        for port in 1..=40 {
-            knock(WATCHER, port, Duration::from_secs(5));
-        }
-    });
+    lab.send(|| talk(8080, 40));
+    lab.scan(1..41);
     server.join().unwrap();
 }
 
@@ -118,11 +114,7 @@ fn a_slow_consumer_loses_only_what_is_counted() {
 fn as_many_threads_as_there_may_be() {
     let Some(lab) = Lab::new() else { return };
     let monitor = Monitor::start(&lab, "--capture-threads 16 --buffer 1MiB --filter tcp");
-    lab.send(|| {
-        for port in 1..=50 {
-            knock(WATCHER, port, Duration::from_secs(5));
-        }
-    });
+    lab.scan(1..51);
     let said = monitor.end();
     assert_eq!(said.count("/interfaces/0/packets"), 100, "{}", said.summary);
     for threads in ["0", "17", "many"] {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
+use acsm::capture::live::InterfaceCounts;
 use acsm::capture::parse::Skip;
 use acsm::report::live::metrics;
 use serde_json::Value;
@@ -34,7 +35,8 @@ fn labels_cannot_break_out() {
 #[test]
 fn each_series_is_there_once() {
     let mut view = small_view();
-    view.interfaces.push(view.interfaces[0].clone());
+    let other = InterfaceCounts { interface: "eth1".to_owned(), ..view.interfaces[0].clone() };
+    view.interfaces.push(other);
     let text = metrics(&view);
     let mut series: Vec<&str> = text
         .lines()
@@ -45,7 +47,7 @@ fn each_series_is_there_once() {
     series.sort_unstable();
     series.dedup();
     assert_eq!(series.len(), all);
-    assert!(text.contains("acsm_interface_bytes_total{interface=\"eth0\"} 5000\n"), "{text}");
+    assert!(text.contains("acsm_interface_bytes_total{interface=\"eth1\"} 2500\n"), "{text}");
 }
 
 #[test]

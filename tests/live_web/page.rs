@@ -16,6 +16,10 @@ use crate::fixture::{alert, busy_view, small_view};
 const ROWS: &str = "document.querySelectorAll('#alert-table tbody tr').length";
 const STATUS: &str = "document.getElementById('status').textContent";
 const NOTICES: &str = "document.getElementById('notices').innerText";
+/// Plots are drawn for the size that they have.
+const PLOTS_FIT: &str =
+    "[...document.querySelectorAll('.plot')].every(({ viewBox, clientWidth, clientHeight }) =>
+    viewBox.baseVal.width === clientWidth && viewBox.baseVal.height === clientHeight)";
 
 /// Where pictures of this test go.
 pub fn folder() -> PathBuf {
@@ -130,6 +134,14 @@ fn choose(tab: &mut Tab, control: &str, value: &str) {
     ));
 }
 
+fn point_at_second_plot(tab: &mut Tab) {
+    let place = tab.value(
+        "(() => { const box = document.querySelectorAll('.plot')[1].getBoundingClientRect();
+            return [box.left + box.width / 2, box.top + box.height / 2]; })()",
+    );
+    tab.point_at(place[0].as_f64().unwrap(), place[1].as_f64().unwrap());
+}
+
 #[test]
 fn it_pauses_and_goes_on() {
     let Some(browser) = Browser::find() else { return };
@@ -137,15 +149,26 @@ fn it_pauses_and_goes_on() {
     let site = Site::on(&board, None);
     let _feeder = Feeder::start(&board, 601);
     let mut tab = opened(&browser, &site);
-    tab.wait_until(&format!("{STATUS} === 'live'"));
+    tab.set_screen(Screen { width: 1200, height: 900, dark: false });
+    tab.wait_until(&format!("{STATUS} === 'live' && {PLOTS_FIT}"));
     tab.press("p");
     tab.wait_until(&format!("{STATUS}.startsWith('paused')"));
     let shown = "document.querySelector('main').innerText";
-    let before = tab.text(shown);
-    tab.wait_until(&format!("{STATUS}.includes('new alerts')"));
-    assert_eq!(tab.text(shown), before);
+    let labels = "[...document.querySelectorAll('.plot')].map((plot) => plot.ariaLabel).join()";
+    let before = [tab.text(shown), tab.text(labels)];
+    // More than what one answer holds of the last seconds comes and goes.
+    tab.wait_until(&format!("parseInt({STATUS}.replace('paused, ', '')) > 5"));
+    // Pointing at a plot and searching draw again, from what stands still.
+    point_at_second_plot(&mut tab);
+    assert!(tab.number("document.querySelectorAll('.plot .cursor').length") > 0.0);
+    tab.point_at(1.0, 1.0);
+    choose(&mut tab, "search", "no such thing");
+    choose(&mut tab, "search", "");
+    let after = [tab.text(shown), tab.text(labels)];
+    assert!(after[0] == before[0], "the words changed");
+    assert!(after[1] == before[1], "the plots moved");
     tab.value("document.getElementById('pause').click()");
-    tab.wait_until(&format!("{STATUS} === 'live' && {shown} !== {before:?}"));
+    tab.wait_until(&format!("{STATUS} === 'live' && {shown} !== {:?}", before[0]));
 }
 
 #[test]
@@ -156,13 +179,9 @@ fn plots_tell_their_values() {
     let mut tab = opened(&browser, &site);
     tab.set_screen(Screen { width: 1200, height: 900, dark: false });
     tab.wait_until("document.querySelectorAll('.plot path.line').length > 9");
-    let place =
-        "(() => { const box = document.querySelectorAll('.plot')[1].getBoundingClientRect();
-        return [box.left + box.width / 2, box.top + box.height / 2]; })()";
-    let place = tab.value(place);
     let value = "document.querySelectorAll('figcaption output')[1].textContent";
     let now = tab.text(value);
-    tab.point_at(place[0].as_f64().unwrap(), place[1].as_f64().unwrap());
+    point_at_second_plot(&mut tab);
     let there = tab.text(value);
     assert!(
         there.contains("bit/s") && there.contains("min") && there != now,
@@ -263,9 +282,7 @@ fn it_fits_every_screen_and_pictures_are_taken() {
             let too_wide = tab.number("document.documentElement.scrollWidth - innerWidth");
             assert!(too_wide <= 0.0, "{name}: {too_wide} pixels too wide");
             // Plots follow at the next figure.
-            tab.wait_until(
-                "[...document.querySelectorAll('.plot')].every((plot) => plot.viewBox.baseVal.width === plot.clientWidth)",
-            );
+            tab.wait_until(PLOTS_FIT);
             let scheme = if dark { "dark" } else { "light" };
             tab.picture(&folder().join(format!("{name}-{scheme}.png")));
         }

@@ -50,6 +50,9 @@ fn tokens_that_could_be_guessed_or_read_are_told_of() {
     let (_, words) = refused(&["--listen", "127.0.0.1:0", "--token-file", &kept]);
     assert!(!words.contains("others can read it"), "{words}");
 
+    // Of a file without end only the beginning is read.
+    let (code, words) = refused(&["--listen", "--token-file", "/dev/zero"]);
+    assert!(code == 2 && words.contains("a token is one line"), "{words}");
     let (code, words) = refused(&["--listen", "--token-file", "no-such-file"]);
     assert!(code == 1 && words.contains("--token-file no-such-file"), "{words}");
 }

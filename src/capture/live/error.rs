@@ -19,6 +19,18 @@ pub enum LiveError {
         /// The file of this program.
         program: String,
     },
+    /// None was asked for.
+    #[error("which interface? Say -i with one of: {known}; `acsm interfaces` tells more of them")]
+    NoInterface {
+        /// Those that there are.
+        known: String,
+    },
+    /// One was asked for twice.
+    #[error("-i {interface} is there twice: each of its packets would count as two")]
+    Twice {
+        /// Which.
+        interface: String,
+    },
     /// There is no such interface.
     #[error("there is no interface {interface}; there are: {known}")]
     NoSuchInterface {
@@ -66,4 +78,14 @@ pub enum LiveError {
     /// A capture thread could not begin, or did not go on.
     #[error("a capture thread ended: {0}")]
     Thread(String),
+}
+
+impl LiveError {
+    /// Whether it lies in what was asked for, whatever the machine.
+    pub fn is_wrong_usage(&self) -> bool {
+        matches!(
+            self,
+            LiveError::NoInterface { .. } | LiveError::Twice { .. } | LiveError::Filter { .. }
+        )
+    }
 }

@@ -21,7 +21,7 @@ const WRITE: &str = "Recording";
 #[derive(Debug, Args)]
 pub struct CaptureArgs {
     /// Interface to watch, or `any`; may be given several times (see `acsm interfaces`)
-    #[arg(short, long = "interface", value_name = "IFACE", required = true)]
+    #[arg(short, long = "interface", value_name = "IFACE")]
     pub interfaces: Vec<String>,
 
     /// Only packets that match this filter expression, as tcpdump takes it; the kernel applies it
@@ -104,7 +104,10 @@ impl CaptureArgs {
             clock: now,
             on_change: if quiet { |_| {} } else { tell },
         };
-        Ok(LiveSource::open(options)?)
+        LiveSource::open(options).map_err(|error| match error.is_wrong_usage() {
+            true => Usage::new(error).into(),
+            false => error.into(),
+        })
     }
 
     /// The parser that these options ask for.

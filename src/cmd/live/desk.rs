@@ -16,13 +16,15 @@ use crate::report::live::LatestAlerts;
 
 /// Shows alerts, remembers the latest, and tells the recorder.
 pub struct Desk<'a> {
-    pub output: AlertOutput<'a>,
+    output: AlertOutput<'a>,
     pub latest: LatestAlerts,
     names: Names<'a>,
     min_severity: u8,
     recorder: Option<&'a RefCell<Recorder>>,
     /// The file to open again when asked to.
     alerts_file: Option<PathBuf>,
+    /// Why an event could not be written.
+    failure: Option<io::Error>,
 }
 
 impl<'a> Desk<'a> {
@@ -48,7 +50,7 @@ impl<'a> Desk<'a> {
         let min_severity = args.rules.min_severity;
         let output = AlertOutput::new(names, min_severity, target);
         let latest = LatestAlerts::default();
-        Ok(Desk { output, latest, names, min_severity, recorder, alerts_file })
+        Ok(Desk { output, latest, names, min_severity, recorder, alerts_file, failure: None })
     }
 
     /// Alerts go by these rules from here on.
@@ -64,6 +66,17 @@ impl<'a> Desk<'a> {
             self.output.set_target(target).context("cannot write alerts")?;
         }
         Ok(())
+    }
+
+    /// Writes an event that is no alert, where events go; says whether that worked.
+    pub fn event(&mut self, line: impl FnOnce(&mut Vec<u8>)) -> bool {
+        self.failure = self.output.event(line).err();
+        self.failure.is_none()
+    }
+
+    /// Why the last event could not be written, if so. Alerts tell the engine themselves.
+    pub fn take_failure(&mut self) -> Option<io::Error> {
+        self.failure.take()
     }
 
     fn alert(&mut self, alert: &Alert) -> io::Result<()> {

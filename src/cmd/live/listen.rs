@@ -43,7 +43,7 @@ pub use enabled::Web;
 
 #[cfg(all(feature = "live", unix))]
 mod enabled {
-    use std::io::ErrorKind;
+    use std::io::{ErrorKind, Read as _};
     use std::net::SocketAddr;
     use std::path::Path;
 
@@ -53,6 +53,9 @@ mod enabled {
     use crate::cmd::{Usage, output};
     use crate::report::live::Board;
     use crate::report::live::http::{Listening, Server, Token};
+
+    /// No token is so long: the rest of a file is not looked at.
+    const TOKEN_FILE_BYTES_MAX: u64 = 4096;
 
     /// The server that was asked for, bound and not yet at work; or none.
     #[derive(Debug)]
@@ -94,14 +97,17 @@ mod enabled {
     fn needs_token(address: SocketAddr) -> anyhow::Error {
         anyhow!(
             "--listen {address}: others can reach this address, so it takes a token. Make one with \
-             `openssl rand -hex 32 > FILE && chmod 600 FILE` and say --token-file FILE; \
+             `(umask 077; openssl rand -hex 32 > FILE)` and say --token-file FILE; \
              or listen on 127.0.0.1"
         )
     }
 
     fn read_token(file: &Path, quiet: bool) -> anyhow::Result<Token> {
         let name = format!("--token-file {}", file.display());
-        let text = std::fs::read_to_string(file).with_context(|| name.clone())?;
+        let mut text = String::new();
+        std::fs::File::open(file)
+            .and_then(|file| file.take(TOKEN_FILE_BYTES_MAX).read_to_string(&mut text))
+            .with_context(|| name.clone())?;
         if !quiet && others_can_read(file) {
             output::say(format_args!("acsm: warning: {name}: others can read it; chmod 600"));
         }

@@ -28,7 +28,7 @@ use clap::Args;
 
 use super::output;
 use super::run_args::{OUTPUT, RUN, RunArgs};
-use crate::capture::record::Recorded;
+use crate::capture::record::{Recorded, Recorder};
 use crate::engine::{Outcome, RunPlan, run as run_engine};
 use crate::machine::Rules;
 use crate::report::alert::Names;
@@ -41,6 +41,9 @@ use desk::{Desk, DeskSink};
 use listen::{ListenArgs, Web};
 use shelf::Shelf;
 use watcher::{Asked, Watched, Watcher};
+
+/// Not told by clap: where `-i` is missing, we can tell which interfaces there are.
+const USAGE: &str = "acsm live [OPTIONS] --interface <IFACE>";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -65,7 +68,7 @@ of flows, and following a packet takes about half as much time again";
 
 /// Follow the state of every flow on an interface; raise alerts as they happen
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES, args_override_self = true)]
+#[command(override_usage = USAGE, after_help = EXAMPLES, args_override_self = true)]
 pub struct LiveArgs {
     #[command(flatten)]
     capture: CaptureArgs,
@@ -100,6 +103,14 @@ impl LiveArgs {
         let lines = self.plain || *quiet || watch.is_some();
         !lines && !json && !self.run.alerts_on_stdout() && terminal::can_show_dashboard()
     }
+
+    /// An error of opening a file, with the user who may not be allowed what root is.
+    fn whose(&self, error: anyhow::Error) -> anyhow::Error {
+        match &self.capture.user {
+            Some(name) => error.context(format!("as --user {name}")),
+            None => error,
+        }
+    }
 }
 
 /// Watches until told to end, then sums up.
@@ -114,12 +125,13 @@ pub fn run(args: &LiveArgs) -> anyhow::Result<ExitCode> {
     let source = args.capture.open(args.run.quiet)?;
     args.capture.user.as_deref().map_or(Ok(()), privileges::become_user)?;
     let (counts, link_types) = (source.counts(), source.link_types());
-    let recorder = args.capture.recorder(&source, plan.keyer)?;
+    let recorder = args.capture.recorder(&source, plan.keyer).map_err(|error| args.whose(error))?;
     let recorder = recorder.as_ref();
     let mut source = Recorded::new(source, recorder);
     let names = Names { rules: &plan.rules, backend: plan.store.backend.name() };
     let has_dashboard = args.wants_dashboard();
-    let desk = RefCell::new(Desk::new(&args.run, names, recorder, has_dashboard)?);
+    let desk = Desk::new(&args.run, names, recorder, has_dashboard);
+    let desk = RefCell::new(desk.map_err(|error| args.whose(error))?);
     privileges::give_up().context("cannot give up privileges")?;
 
     let asked = Asked::by_signals(has_dashboard)?;
@@ -146,6 +158,10 @@ pub fn run(args: &LiveArgs) -> anyhow::Result<ExitCode> {
     notify::ready();
     let (mut sink, parser) = (DeskSink(&desk), args.capture.parser());
     let result = run_engine(&plan, &mut source, &parser, &mut sink, &asked.stop, watcher);
+    let result = match desk.borrow_mut().take_failure() {
+        Some(failure) => Err(failure.into()),
+        None => result,
+    };
     terminal::give_back(screen);
     notify::stopping();
     if let Some(recorder) = recorder {
@@ -161,6 +177,11 @@ pub fn run(args: &LiveArgs) -> anyhow::Result<ExitCode> {
     let summary = Summary::new(&outcome, context);
     let interfaces = counts.interfaces();
     print(args, &LiveSummary { summary, seed: seed.to_string(), interfaces }, &outcome)?;
+    verdict(outcome, recorder)
+}
+
+/// Whether all went well, to be told when all else is said.
+fn verdict(outcome: Outcome, recorder: Option<&RefCell<Recorder>>) -> anyhow::Result<ExitCode> {
     let failed_recording = recorder.and_then(|recorder| recorder.borrow_mut().take_failure());
     match (outcome.failure, failed_recording) {
         (Some(error), _) => {

@@ -2,6 +2,7 @@
 //! its end, and what signals ask for.
 
 use std::cell::RefCell;
+use std::io::{self, IsTerminal as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -26,9 +27,9 @@ pub struct Asked {
     /// SIGINT, SIGTERM: come to an end.
     pub stop: Arc<AtomicBool>,
     /// Whether a further one may end the process there and then. A dashboard does not allow it before
-    /// it has given the terminal back.
+    /// it has given the terminal back, and a second after.
     pub may_end: Arc<AtomicBool>,
-    /// SIGHUP: read the rules again.
+    /// SIGHUP: read the rules again; or the terminal is gone.
     pub reload: Arc<AtomicBool>,
     /// SIGUSR1: open the alert file again.
     pub reopen: Arc<AtomicBool>,
@@ -73,6 +74,8 @@ pub struct Watcher<'a> {
     next_stats: Instant,
     told_of_failure: bool,
     overload: OverloadWatch,
+    /// Whether standard output was a terminal at the start.
+    on_terminal: bool,
 }
 
 impl<'a> Watcher<'a> {
@@ -86,6 +89,7 @@ impl<'a> Watcher<'a> {
             watched,
             told_of_failure: false,
             overload: OverloadWatch::default(),
+            on_terminal: io::stdout().is_terminal(),
         }
     }
 
@@ -104,6 +108,11 @@ impl<'a> Watcher<'a> {
 
     fn reload_if_asked(&self) -> Option<&'a NewRules> {
         if !self.watched.asked.reload.swap(false, Ordering::Relaxed) {
+            return None;
+        }
+        if self.on_terminal && !io::stdout().is_terminal() {
+            // Whoever hangs up has seen enough; nobody would know that it still captures.
+            self.watched.asked.stop.store(true, Ordering::Relaxed);
             return None;
         }
         match self.reload() {
@@ -183,8 +192,8 @@ impl<'a> Observer<'a> for Watcher<'a> {
         );
         if now >= self.next_stats {
             self.next_stats = now + self.watched.stats_every;
-            if desk.borrow_mut().output.event(|out| stats_line(&view, out)).is_err() {
-                // Nobody reads any more; the next alert would fail in the same way.
+            if !desk.borrow_mut().event(|out| stats_line(&view, out)) {
+                // The next alert would fail in the same way.
                 self.watched.asked.stop.store(true, Ordering::Relaxed);
             }
         }

@@ -12,7 +12,7 @@ use super::Dashboard;
 use super::fit::{address, cut, endpoint, printable};
 use super::screen::panel;
 use super::state::{AlertOrder, Focus};
-use crate::report::live::{SeenAlert, View};
+use crate::report::live::{SeenAlert, View, total};
 use crate::report::text::grouped;
 
 const TIME_WIDTH: usize = 8;
@@ -64,7 +64,6 @@ fn matches(alert: &SeenAlert, wanted: &str) -> bool {
 
 fn title(dashboard: &Dashboard, view: &View) -> Line<'static> {
     let look = dashboard.look;
-    let total: u64 = view.alerts.values().filter_map(|n| n.as_u64()).sum();
     let order = match dashboard.alert_order {
         AlertOrder::Newest => "newest first",
         AlertOrder::Severity => "gravest first",
@@ -73,7 +72,7 @@ fn title(dashboard: &Dashboard, view: &View) -> Line<'static> {
     let focused = dashboard.focus == Focus::Alerts;
     let mut title = Line::from(vec![
         Span::styled(" Alerts ", look.title(focused)),
-        Span::raw(format!(" {} in all, {order} ", grouped(total))),
+        Span::raw(format!(" {} in all, {order} ", grouped(total(&view.alerts)))),
     ]);
     if dashboard.typing {
         title.push_span(Span::styled(format!(" /{}▏", dashboard.filter), look.notable()));

@@ -139,9 +139,10 @@ pub fn panel(frame: &mut Frame<'_>, area: Rect, titles: [Line<'static>; 2], line
 
 fn too_small(frame: &mut Frame<'_>, screen: Rect) {
     let words = [
-        "The terminal is too small".to_owned(),
+        "Terminal too small".to_owned(),
         format!("{}×{}; it takes {WIDTH_MIN}×{HEIGHT_MIN}", screen.width, screen.height),
-        "q quits".to_owned(),
+        // Which `q` does not, while a filter is typed.
+        "Ctrl-C quits".to_owned(),
     ];
     let top = screen.height.saturating_sub(3) / 2;
     let middle = Rect { y: screen.y + top, height: screen.height.min(3), ..screen };

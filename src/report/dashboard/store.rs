@@ -9,7 +9,7 @@ use super::Look;
 use super::fit::{share, short};
 use super::screen::panel;
 use super::traffic::ratio;
-use crate::report::live::{History, StoreView, View};
+use crate::report::live::{History, StoreView, View, count, total};
 use crate::report::text::{bar, bytes};
 
 /// Estimates of flows alive are good to some percent: no alarm below that.
@@ -80,9 +80,7 @@ fn error(store: &StoreView) -> String {
 fn dont_know(view: &View, history: &History, room_for_words: bool) -> String {
     let now = history.samples().next_back();
     let now = now.map_or(0.0, |now| ratio(now.dont_know_per_second, now.tcp_packets_per_second));
-    let count = |answer: &str| view.lookups.get(answer).and_then(|n| n.as_u64()).unwrap_or(0);
-    let all: u64 = view.lookups.values().filter_map(|n| n.as_u64()).sum();
-    let ever = ratio(count("dont_know") as f64, all as f64);
+    let ever = ratio(count(&view.lookups, "dont_know") as f64, total(&view.lookups) as f64);
     match room_for_words {
         true => format!("{} now, {} in all", share(now), share(ever)),
         false => format!("{} of lookups", share(now)),

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::View;
+use super::{View, count, total};
 
 /// Ten minutes of one a second.
 const KEPT: usize = 600;
@@ -36,15 +36,16 @@ impl Sample {
     pub fn between(before: &View, after: &View) -> Sample {
         let seconds = (after.uptime_seconds - before.uptime_seconds).max(f64::EPSILON);
         let rate = |before: u64, after: u64| after.saturating_sub(before) as f64 / seconds;
-        let total = |of: fn(&View) -> &Map<String, Value>| rate(sum(of(before)), sum(of(after)));
+        let of_all =
+            |of: fn(&View) -> &Map<String, Value>| rate(total(of(before)), total(of(after)));
         let entered = after.entered.keys();
         Sample {
             uptime_seconds: after.uptime_seconds,
             packets_per_second: rate(before.packets, after.packets),
             tcp_packets_per_second: rate(before.tcp_packets, after.tcp_packets),
             bytes_per_second: rate(before.bytes, after.bytes),
-            drops_per_second: total(|view| &view.drops),
-            alerts_per_second: total(|view| &view.alerts),
+            drops_per_second: of_all(|view| &view.drops),
+            alerts_per_second: of_all(|view| &view.alerts),
             dont_know_per_second: rate(
                 count(&before.lookups, "dont_know"),
                 count(&after.lookups, "dont_know"),
@@ -77,12 +78,4 @@ impl History {
     pub fn samples(&self) -> impl DoubleEndedIterator<Item = &Sample> + ExactSizeIterator {
         self.0.iter()
     }
-}
-
-fn count(counts: &Map<String, Value>, name: &str) -> u64 {
-    counts.get(name).and_then(Value::as_u64).unwrap_or(0)
-}
-
-fn sum(counts: &Map<String, Value>) -> u64 {
-    counts.values().filter_map(Value::as_u64).sum()
 }

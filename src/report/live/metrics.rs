@@ -8,7 +8,7 @@ use std::fmt::{Display, Write as _};
 
 use serde_json::{Map, Value};
 
-use super::{RuleView, View};
+use super::{RuleView, View, count};
 use crate::capture::live::InterfaceCounts;
 use crate::capture::parse::Skip;
 
@@ -44,10 +44,10 @@ fn traffic(text: &mut Exposition, view: &View) {
 }
 
 fn interfaces(text: &mut Exposition, view: &View) {
-    let interfaces = by_name(&view.interfaces);
+    let interfaces = &view.interfaces;
     let mut each = |kind: &str, name: &'static str, help: &str, of: fn(&InterfaceCounts) -> u64| {
         text.family(kind, name, help);
-        for counts in &interfaces {
+        for counts in interfaces {
             text.sample(&[("interface", &counts.interface)], of(counts));
         }
     };
@@ -67,31 +67,12 @@ fn interfaces(text: &mut Exposition, view: &View) {
         |counts| counts.losses_of_link,
     );
     text.counter("acsm_interface_drops_total", "Frames lost at the interface, by who lost them.");
-    for counts in &interfaces {
+    for counts in interfaces {
         let drops = [("kernel", counts.kernel_drops), ("interface", counts.interface_drops)];
         for (reason, lost) in drops {
             text.sample(&[("interface", &counts.interface), ("reason", reason)], lost);
         }
     }
-}
-
-/// A series may stand in the text once: an interface that is watched twice is added up.
-fn by_name(interfaces: &[InterfaceCounts]) -> Vec<InterfaceCounts> {
-    let mut named: Vec<InterfaceCounts> = vec![];
-    for counts in interfaces {
-        match named.iter_mut().find(|other| other.interface == counts.interface) {
-            None => named.push(counts.clone()),
-            Some(sum) => {
-                sum.packets += counts.packets;
-                sum.bytes += counts.bytes;
-                sum.kernel_drops += counts.kernel_drops;
-                sum.interface_drops += counts.interface_drops;
-                sum.losses_of_link += counts.losses_of_link;
-                sum.is_open &= counts.is_open;
-            }
-        }
-    }
-    named
 }
 
 fn machine(text: &mut Exposition, view: &View) {
@@ -163,10 +144,6 @@ fn workers(text: &mut Exposition, view: &View) {
     }
     let _ = writeln!(text.0, "{name}_sum {}", view.batches_total_seconds); // to a String
     let _ = writeln!(text.0, "{name}_count {}", view.batches);
-}
-
-fn count(counts: &Map<String, Value>, name: &str) -> u64 {
-    counts.get(name).and_then(Value::as_u64).unwrap_or(0)
 }
 
 /// The text so far, and the family that samples belong to. Writing to a String cannot fail.

@@ -25,4 +25,4 @@ pub use latest::{LatestAlerts, SeenAlert};
 pub use metrics::metrics;
 pub use stats::stats_line;
 pub use summary::{LiveSummary, capture_page};
-pub use view::{RuleView, StoreView, TalkerView, View, ViewContext};
+pub use view::{RuleView, StoreView, TalkerView, View, ViewContext, count, total};

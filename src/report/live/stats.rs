@@ -2,13 +2,12 @@
 
 use serde_json::json;
 
-use super::View;
+use super::{View, count, total};
 
 /// Appends the line of `view`, with its newline, to `out`. `stats` has Suricata's names; what they
 /// have no name for is in `acsm`.
 pub fn stats_line(view: &View, out: &mut Vec<u8>) {
-    let drops = |who: &str| view.drops.get(who).and_then(|n| n.as_u64()).unwrap_or(0);
-    let alerts: u64 = view.alerts.values().filter_map(|n| n.as_u64()).sum();
+    let drops = |who: &str| count(&view.drops, who);
     let line = json!({
         "timestamp": eve_time(&view.time),
         "event_type": "stats",
@@ -20,7 +19,7 @@ pub fn stats_line(view: &View, out: &mut Vec<u8>) {
                 "kernel_ifdrops": drops("interface"),
             },
             "decoder": { "pkts": view.packets, "bytes": view.bytes, "tcp": view.tcp_packets },
-            "detect": { "alert": alerts },
+            "detect": { "alert": total(&view.alerts) },
         },
         "acsm": {
             "interfaces": view.interfaces,

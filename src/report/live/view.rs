@@ -205,11 +205,21 @@ fn map<'n>(pairs: impl IntoIterator<Item = (&'n str, u64)>) -> Map<String, Value
     pairs.into_iter().map(|(name, n)| (name.to_owned(), n.into())).collect()
 }
 
+/// A count of a view by its name; one that is not there is none.
+pub fn count(counts: &Map<String, Value>, name: &str) -> u64 {
+    counts.get(name).and_then(Value::as_u64).unwrap_or(0)
+}
+
+/// All counts of a view by name, together.
+pub fn total(counts: &Map<String, Value>) -> u64 {
+    counts.values().filter_map(Value::as_u64).sum()
+}
+
 /// States that differ only in the end they remember share a name: they are added up.
 fn entered(rules: &Rules, counts: &[u64]) -> Map<String, Value> {
     let mut named = Map::new();
     for (state, count) in rules.machine.states().iter().zip(counts) {
-        let sum = named.get(&state.name).and_then(Value::as_u64).unwrap_or(0) + count;
+        let sum = self::count(&named, &state.name) + count;
         named.insert(state.name.clone(), sum.into());
     }
     named

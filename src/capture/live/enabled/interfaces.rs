@@ -8,11 +8,27 @@ use super::tap::words;
 /// Interfaces of this machine, as the system orders them. Each is opened for a moment, to see
 /// whether that is allowed.
 pub fn interfaces() -> Result<Vec<Interface>, LiveError> {
-    let devices = Device::list().map_err(|error| LiveError::Interface {
+    let devices = devices().map_err(|error| LiveError::Interface {
         interface: "any interface".to_owned(),
         message: words(&error),
     })?;
     Ok(devices.into_iter().map(describe).collect())
+}
+
+/// Their names, as far as the system tells.
+pub(super) fn known_interfaces() -> String {
+    let names = devices().unwrap_or_default().into_iter().map(|device| device.name);
+    names.collect::<Vec<_>>().join(", ")
+}
+
+/// What libpcap could capture from, without what TCP never comes from: opening a D-Bus would even
+/// start a program.
+fn devices() -> Result<Vec<Device>, pcap::Error> {
+    let is_no_network =
+        |name: &str| ["dbus-", "bluetooth", "usbmon"].iter().any(|start| name.starts_with(start));
+    let mut devices = Device::list()?;
+    devices.retain(|device| !is_no_network(&device.name));
+    Ok(devices)
 }
 
 fn describe(device: Device) -> Interface {
@@ -57,9 +73,7 @@ pub(super) fn why_not(interface: &str, message: &str) -> LiveError {
         return LiveError::NotPermitted { interface, program };
     }
     if says(&["No such device", "doesn't exist"]) {
-        let names = Device::list().unwrap_or_default().into_iter().map(|device| device.name);
-        let known = names.collect::<Vec<_>>().join(", ");
-        return LiveError::NoSuchInterface { interface, known };
+        return LiveError::NoSuchInterface { interface, known: known_interfaces() };
     }
     if says(&["not up"]) {
         return LiveError::Down { interface };

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::super::{LiveCounts, LiveError, LiveOptions};
 use super::fanout::Group;
+use super::interfaces::known_interfaces;
 use super::tap::{Tap, TapPlan};
 use super::taps::Taps;
 use super::threads::Threads;
@@ -34,6 +35,7 @@ enum Reading {
 impl LiveSource {
     /// Opens all interfaces, or none.
     pub fn open(options: LiveOptions) -> Result<LiveSource, LiveError> {
+        check(&options.interfaces)?;
         let threads = options.capture_threads.max(1);
         let counts = Arc::new(LiveCounts::new(&options.interfaces, threads));
         let shared: Vec<Option<Arc<Group>>> =
@@ -73,6 +75,18 @@ impl LiveSource {
     /// The distinct link types of the interfaces, by number.
     pub fn link_types(&self) -> Vec<LinkType> {
         self.link_types.clone()
+    }
+}
+
+/// There must be some, each once.
+fn check(interfaces: &[String]) -> Result<(), LiveError> {
+    if interfaces.is_empty() {
+        return Err(LiveError::NoInterface { known: known_interfaces() });
+    }
+    let mut names = interfaces.iter().enumerate();
+    match names.find(|(at, name)| interfaces.iter().take(*at).any(|other| other == *name)) {
+        Some((_, twice)) => Err(LiveError::Twice { interface: twice.clone() }),
+        None => Ok(()),
     }
 }
 

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -24,6 +24,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(250);
 const BETWEEN_SCREENS: Duration = Duration::from_millis(250);
 /// Whoever does not take a screen within this time does not see the end of it either.
 const PATIENCE_AT_END: Duration = Duration::from_secs(2);
+/// Whoever presses Ctrl-C twice wants the end, not one without a summary: so soon it is the same wish.
+const SAME_WISH: Duration = Duration::from_secs(1);
 
 /// Whether there is somebody to look at a dashboard and to type: on a terminal that can do more than print
 /// lines, and not from the background, where touching it would stop the process.
@@ -49,7 +51,8 @@ impl Screen {
     pub fn start(board: &Board, asked: &Asked) -> io::Result<Screen> {
         let held = talk::hold();
         let (end, ended) = channel();
-        let leave = Leave { asked: asked.clone(), _end: end };
+        let leave = Leave { stop: Arc::clone(&asked.stop), _end: end };
+        let may_end = Arc::clone(&asked.may_end);
         take()?;
         let backend = CrosstermBackend::new(BufWriter::new(output()?));
         let mut thread = ScreenThread {
@@ -62,10 +65,12 @@ impl Screen {
             said: talk::said(),
         };
         let show = move || {
-            let _leave = leave;
             if let Err(error) = thread.run() {
                 talk::say(format_args!("acsm: the terminal is gone: {error}"));
             }
+            drop(leave);
+            thread::sleep(SAME_WISH);
+            may_end.store(true, Ordering::Relaxed);
         };
         thread::Builder::new().name("dashboard".to_owned()).spawn(show)?;
         Ok(Screen { asked: asked.clone(), ended, _talk: held })
@@ -76,23 +81,23 @@ impl Drop for Screen {
     fn drop(&mut self) {
         self.asked.stop.store(true, Ordering::Relaxed);
         // Nothing is ever sent: it ends by time or by the thread's end.
-        let _ = self.ended.recv_timeout(PATIENCE_AT_END);
-        self.asked.may_end.store(true, Ordering::Relaxed);
-        give_back();
+        if self.ended.recv_timeout(PATIENCE_AT_END) == Err(RecvTimeoutError::Timeout) {
+            give_back();
+            self.asked.may_end.store(true, Ordering::Relaxed);
+        }
     }
 }
 
 /// What holds when the thread ends, in whatever way.
 struct Leave {
-    asked: Asked,
+    stop: Arc<AtomicBool>,
     _end: Sender<()>,
 }
 
 impl Drop for Leave {
     fn drop(&mut self) {
         give_back();
-        self.asked.may_end.store(true, Ordering::Relaxed);
-        self.asked.stop.store(true, Ordering::Relaxed);
+        self.stop.store(true, Ordering::Relaxed);
     }
 }
 

@@ -53,7 +53,7 @@ impl Listening {
     /// Answers from now on, in a thread of its own, with what is on `board`.
     pub fn serve(self, board: Board) -> io::Result<Server> {
         let (ours, theirs) = UnixStream::pair()?;
-        let thread = std::thread::Builder::new().name("acsm-http".to_owned()).spawn(move || {
+        let thread = std::thread::Builder::new().name("http".to_owned()).spawn(move || {
             stand_back();
             let site = Site::new(board, Instant::now());
             Loop { listening: self, end: theirs, site, connections: vec![], pause: None }.run();

@@ -45,16 +45,24 @@ class Alerts {
     this.kept = [];
   }
 
-  /** Adds those that are new. Says whether some before them are missing. */
-  add(alerts) {
+  fresh(alerts) {
     const last = this.lastNumber();
-    const fresh = alerts.filter(({ number }) => number > last);
+    return alerts.filter(({ number }) => number > last);
+  }
+
+  /** Whether there were others between those that are here and these. */
+  misses(alerts) {
+    return this.fresh(alerts)[0]?.number > this.lastNumber() + 1;
+  }
+
+  /** Adds those that are new. */
+  add(alerts) {
+    const fresh = this.fresh(alerts);
     for (const alert of fresh) {
       const text = [alert.rule, alert.message, alert.tcp_flags, SEVERITIES[alert.severity], ...ends(alert).map(end)];
       alert.text = text.join(" ").toLowerCase();
     }
     this.kept = [...this.kept, ...fresh].slice(-KEPT_ALERTS);
-    return fresh.length > 0 && fresh[0].number > last + 1;
   }
 
   /** Rules to choose from, with how often each was shown. */

@@ -43,6 +43,17 @@ function short(number, unit = "", isTick = false) {
   return suffix ? `${text} ${suffix}` : text;
 }
 
+/** As acsm writes sizes elsewhere: 2.3 MiB. */
+function size(bytes) {
+  const steps = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+  let step = 0;
+  while (bytes >= 1024 && step < steps.length - 1) {
+    bytes /= 1024;
+    step += 1;
+  }
+  return `${step === 0 ? Math.ceil(bytes) : bytes.toFixed(1)} ${steps[step]}`;
+}
+
 /** A share of one: 12.3 %, or 1.2e-5 where that is clearer. */
 function share(ratio, isTick = false) {
   if (ratio === 0) return "0 %";

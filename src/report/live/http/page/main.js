@@ -28,6 +28,7 @@ class Dashboard {
     this.paused = false;
     this.newWhilePaused = 0;
     this.trouble = null;
+    this.heard = null;
     this.lastNews = performance.now();
     this.full = { count: null, since: -Infinity };
     byId("pause").addEventListener("click", () => this.pause());
@@ -54,6 +55,7 @@ class Dashboard {
     byId("pause").setAttribute("aria-pressed", this.paused);
     say(byId("pause"), this.paused ? "Go on" : "Pause");
     this.show();
+    if (!this.paused) this.poll();
   }
 
   async poll() {
@@ -73,6 +75,8 @@ class Dashboard {
 
   async loadAll() {
     const [history, view] = await Promise.all([get("/api/history"), get("/api/snapshot")]);
+    this.hear(view);
+    if (this.standsStill()) return;
     this.plots.load(history);
     this.alerts.clear();
     this.alerts.add(view.latest_alerts);
@@ -81,20 +85,33 @@ class Dashboard {
 
   async loadRecent() {
     const { view, samples } = await get("/api/recent");
-    // Another run, or one that went on without us: all of it again.
-    if (view.uptime_seconds < this.view.uptime_seconds || this.plots.add(samples)) return this.loadAll();
-    const before = this.alerts.lastNumber();
-    if (this.alerts.add(view.latest_alerts)) {
-      const whole = await get("/api/snapshot");
-      this.alerts.kept = this.alerts.kept.filter(({ number }) => number <= before);
-      this.alerts.add(whole.latest_alerts);
+    this.hear(view);
+    if (this.standsStill()) {
+      const latest = view.latest_alerts.at(-1)?.number ?? 0;
+      this.newWhilePaused = Math.max(0, latest - this.alerts.lastNumber());
+      return;
     }
-    if (this.paused) this.newWhilePaused += this.alerts.lastNumber() - before;
+    // Another run, or one that went on without us: all of it again.
+    if (view.uptime_seconds < this.view.uptime_seconds || this.plots.misses(samples)) return this.loadAll();
+    const all = this.alerts.misses(view.latest_alerts) ? await get("/api/snapshot") : view;
+    if (this.standsStill()) return;
+    this.plots.add(samples);
+    this.alerts.add(all.latest_alerts);
     this.take(view);
   }
 
+  /** Paused, nothing new is taken, not only nothing drawn: pointing at a plot or searching draws too. */
+  standsStill() {
+    return this.paused && this.view !== null;
+  }
+
+  /** Whether acsm's own figures go on, shown or not. */
+  hear(view) {
+    if (view.uptime_seconds !== this.heard) this.lastNews = performance.now();
+    this.heard = view.uptime_seconds;
+  }
+
   take(view) {
-    if (view.uptime_seconds !== this.view?.uptime_seconds) this.lastNews = performance.now();
     if (this.full.count !== null && view.store.full > this.full.count) this.full.since = performance.now();
     this.full.count = view.store.full;
     this.view = view;

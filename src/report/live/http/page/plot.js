@@ -1,7 +1,8 @@
 
 // One plot: lines over the last minutes, with values under the pointer.
 
-const MARGIN = { left: 48, right: 6, top: 8, bottom: 18 };
+// On the left there is room for "0.0002 %".
+const MARGIN = { left: 56, right: 6, top: 8, bottom: 18 };
 const LONGEST_SECONDS = 600;
 const SHORTEST_SECONDS = 60;
 const GAP_SECONDS = 4;

@@ -53,13 +53,19 @@ class Plots {
     this.samples = samples;
   }
 
-  /** Adds what is new. Says whether something in between is missing. */
+  fresh(samples) {
+    const last = this.latest()?.uptime_seconds ?? -1;
+    return samples.filter(({ uptime_seconds }) => uptime_seconds > last);
+  }
+
+  /** Whether there were others between those that are here and these. */
+  misses(samples) {
+    return this.samples.length > 0 && samples.length > 1 && this.fresh(samples).length === samples.length;
+  }
+
+  /** Adds what is new. */
   add(samples) {
-    const last = this.samples.at(-1)?.uptime_seconds ?? -1;
-    const fresh = samples.filter(({ uptime_seconds }) => uptime_seconds > last);
-    const hasGap = fresh.length === samples.length && samples.length > 1 && this.samples.length > 0;
-    this.samples = [...this.samples, ...fresh].slice(-KEPT_SAMPLES);
-    return hasGap;
+    this.samples = [...this.samples, ...this.fresh(samples)].slice(-KEPT_SAMPLES);
   }
 
   latest() {
@@ -79,10 +85,10 @@ class Plots {
     const made = store.backend === "exact" ? "" : `; made for ${grouped(store.flows)}`;
     say(this.flows.note, `${estimated}${made}`);
     say(this.drops.note, `${grouped(sum(drops))} since the start: ${Object.entries(drops).map(([who, count]) => `${who} ${grouped(count)}`).join(", ")}`);
-    say(this.fill.note, `${store.backend}, ${short(store.bits / 8, "B")}`);
+    say(this.fill.note, `${store.backend}, ${size(store.bits / 8)}`);
     say(this.error.note, "wrong answers per lookup, at this load");
     say(this.all.at(-1).note, `${share(lookups.dont_know / Math.max(sum(lookups), 1))} of all lookups since the start`);
-    say(this.all[1].note, `${short(view.bytes, "B")} since the start`);
+    say(this.all[1].note, `${size(view.bytes)} since the start`);
     say(this.all[5].note, `${grouped(sum(view.alerts))} since the start`);
     this.draw();
   }

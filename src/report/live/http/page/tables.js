@@ -29,7 +29,7 @@ function showTalkers(id, talkers) {
   const most = Math.max(1, ...talkers.map(({ packets }) => packets));
   const rows = talkers.map(({ address, packets, bytes, at_most_over }) => {
     const over = at_most_over ? `at most ${grouped(at_most_over)} too many` : "exact so far";
-    return [withBar(address, packets / most, "address"), make("span", { title: over }, grouped(packets)), short(bytes, "B")];
+    return [withBar(address, packets / most, "address"), make("span", { title: over }, grouped(packets)), size(bytes)];
   });
   fill(id, [["Address"], ["Packets", true], ["Bytes", true]], rows, "No packets yet.");
 }
@@ -38,7 +38,7 @@ function showCapture(view) {
   const rows = view.interfaces.map((counts) => [
     counts.interface,
     make("span", { class: counts.is_open ? "up" : "down" }, counts.is_open ? "captured" : "gone"),
-    grouped(counts.packets), short(counts.bytes, "B"),
+    grouped(counts.packets), size(counts.bytes),
     grouped(counts.kernel_drops), grouped(counts.interface_drops), grouped(counts.losses_of_link),
   ]);
   const columns = [["Interface"], ["State"], ["Packets", true], ["Bytes", true], ["Lost by the kernel", true], ["Lost by the interface", true], ["Went away", true]];
@@ -60,10 +60,10 @@ function tiles(view, sample) {
   const rate = (name, unit) => (sample ? short(sample[name], unit) : "–");
   return [
     ["packets per second", rate("packets_per_second", ""), `${grouped(view.packets)} in all`],
-    ["bits per second", sample ? short(sample.bytes_per_second * 8, "") : "–", `${short(view.bytes, "B")} in all`],
+    ["bits per second", sample ? short(sample.bytes_per_second * 8, "") : "–", `${size(view.bytes)} in all`],
     ["packets lost", grouped(lost), `${share(lost / Math.max(view.packets + lost, 1))} of all`, lost ? "warn" : ""],
     [store.live_estimated ? "live flows, estimated" : "live flows", grouped(store.live_flows), store.backend === "exact" ? "" : `made for ${grouped(store.flows)}`, overload(view) ? "bad" : ""],
-    ["fill of the store", share(store.fill_ratio), `${store.backend}, ${short(store.bits / 8, "B")}`],
+    ["fill of the store", share(store.fill_ratio), `${store.backend}, ${size(store.bits / 8)}`],
     ["expected error", share(store.predicted_error), `“don’t know”: ${share(lookups.dont_know / Math.max(sum(lookups), 1))}`],
     ["alerts", grouped(sum(view.alerts)), sample && sample.alerts_per_second > 0 ? `${short(sample.alerts_per_second)} per second` : "none just now"],
   ];
