@@ -64,7 +64,7 @@ flows; SIGUSR1 opens the --alerts file again. Exit codes: 0 done, 1 failed, 2 wr
 
 const VERIFY_COSTS: &str = "\
 acsm: --verify keeps every flow in an exact table beside the store: memory follows the number
-of flows, and following a packet takes about half as much time again";
+of flows, and following a packet takes 1.4 to 2 times the time";
 
 /// Follow the state of every flow on an interface; raise alerts as they happen
 #[derive(Debug, Args)]
