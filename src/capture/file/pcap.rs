@@ -21,12 +21,21 @@ const FILE_HEADER_BYTES: usize = 24;
 const RECORD_HEADER_BYTES: usize = 16;
 const MODIFIED_RECORD_HEADER_BYTES: usize = 24;
 
-/// What the magic number says about the rest of the file.
+/// What the magic number and the file header say about the rest of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Layout {
     order: ByteOrder,
     nanos_per_fraction: u64,
     record_header_bytes: usize,
+    lengths_may_be_turned: bool,
+}
+
+/// What the header of a record says.
+#[derive(Debug, Clone, Copy)]
+struct RecordHeader {
+    time: Timestamp,
+    captured_bytes: u32,
+    wire_bytes: u32,
 }
 
 impl Layout {
@@ -39,8 +48,25 @@ impl Layout {
                 0xa1b2_cd34 => (1000, MODIFIED_RECORD_HEADER_BYTES),
                 _ => return None,
             };
-            Some(Layout { order, nanos_per_fraction, record_header_bytes })
+            let lengths_may_be_turned = false;
+            Some(Layout { order, nanos_per_fraction, record_header_bytes, lengths_may_be_turned })
         })
+    }
+
+    /// The header of the record that `bytes` begin with, if all of it is there.
+    #[inline(always)]
+    fn header(self, bytes: &[u8]) -> Option<RecordHeader> {
+        let (words, _) = bytes.get(..self.record_header_bytes)?.as_chunks();
+        let [seconds, fraction, first_length, second_length] =
+            self.order.u32s(*words.first_chunk()?);
+        let captured_bytes = match self.lengths_may_be_turned {
+            true => first_length.min(second_length),
+            false => first_length,
+        };
+        let nanos =
+            u64::from(seconds) * NANOS_PER_SEC + u64::from(fraction) * self.nanos_per_fraction;
+        let (time, wire_bytes) = (Timestamp::from_nanos(nanos), first_length.max(second_length));
+        Some(RecordHeader { time, captured_bytes, wire_bytes })
     }
 }
 
@@ -50,25 +76,24 @@ pub(super) struct PcapReader {
     layout: Layout,
     /// `None` if the stream ended inside the file header.
     link_type: Option<LinkType>,
-    lengths_may_be_turned: bool,
     flaw: Option<Flaw>,
 }
 
 impl PcapReader {
     /// Reads the file header of a stream that begins with `layout`'s magic.
-    pub fn new(mut buffer: BlockBuffer, layout: Layout) -> Self {
-        let (mut link_type, mut lengths_may_be_turned, mut flaw) = (None, false, None);
+    pub fn new(mut buffer: BlockBuffer, mut layout: Layout) -> Self {
+        let (mut link_type, mut flaw) = (None, None);
         if buffer.has(FILE_HEADER_BYTES) {
             // the bits above the low 16 tell of a frame check sequence
             link_type =
                 layout.order.u32_at(buffer.unread(), 20).map(|field| LinkType(field as u16));
-            lengths_may_be_turned =
+            layout.lengths_may_be_turned =
                 layout.order.u16_at(buffer.unread(), 6).is_some_and(|minor| minor < 4);
             buffer.skip(FILE_HEADER_BYTES as u64);
         } else {
             flaw = Flaw::of_ended_stream(&buffer, "the file header");
         }
-        PcapReader { buffer, layout, link_type, lengths_may_be_turned, flaw }
+        PcapReader { buffer, layout, link_type, flaw }
     }
 
     /// The next record, or `None` at the end or at a flaw.
@@ -79,52 +104,40 @@ impl PcapReader {
         if !self.buffer.has(header_bytes) {
             return self.end();
         }
-        let (header, _) = self.buffer.unread().as_chunks();
-        let [seconds, fraction, first_length, second_length] =
-            self.layout.order.u32s(*header.first_chunk()?);
-        let captured = match self.lengths_may_be_turned {
-            true => first_length.min(second_length),
-            false => first_length,
-        };
-        if captured > MAX_CAPTURED_BYTES {
-            return self.oversized(captured);
+        let header = self.layout.header(self.buffer.unread())?;
+        if header.captured_bytes > MAX_CAPTURED_BYTES {
+            return self.oversized(header.captured_bytes);
         }
-        let captured = captured as usize;
-        if !self.buffer.has(header_bytes + captured) {
+        let captured_bytes = header.captured_bytes as usize;
+        let record_bytes = header_bytes + captured_bytes;
+        if !self.buffer.has(record_bytes) {
             return self.end();
         }
-        let nanos = u64::from(seconds) * NANOS_PER_SEC
-            + u64::from(fraction) * self.layout.nanos_per_fraction;
         Some(Record {
-            time: Timestamp::from_nanos(nanos),
+            time: header.time,
             link_type,
-            wire_bytes: first_length.max(second_length),
-            bytes: self.buffer.hand_out(header_bytes, captured, header_bytes + captured),
+            wire_bytes: header.wire_bytes,
+            bytes: self.buffer.hand_out(header_bytes, captured_bytes, record_bytes),
         })
     }
 
-    /// Gives `take` at most `most` frames of plain records that the buffer holds; says how many.
+    /// Gives `take` at most `most` frames of records that the buffer holds; says how many.
     #[inline(always)] // one loop with what is made of the frames
     pub fn give_buffered(&mut self, most: usize, mut take: impl FnMut(&Frame<'_>)) -> usize {
-        let Some(link_type) = self.link_type.filter(|_| self.is_plain()) else { return 0 };
-        let Layout { order, nanos_per_fraction, .. } = self.layout;
+        let (Some(link_type), layout) = (self.link_type, self.layout) else { return 0 };
         let unread = self.buffer.unread();
         let (mut rest, mut given) = (unread, 0);
         while given < most {
-            let Some((header, after)) = rest.split_first_chunk::<RECORD_HEADER_BYTES>() else {
-                break;
-            };
-            let (words, _) = header.as_chunks();
-            let Some(&words) = words.first_chunk() else { break };
-            let [seconds, fraction, captured, on_wire] = order.u32s(words);
             // What claims too much is left for `advance` to find fault with.
-            let body = after.split_at_checked(captured as usize);
-            let Some((bytes, next)) = body.filter(|_| captured <= MAX_CAPTURED_BYTES) else {
+            let header = layout.header(rest);
+            let Some(header) = header.filter(|told| told.captured_bytes <= MAX_CAPTURED_BYTES)
+            else {
                 break;
             };
-            let nanos =
-                u64::from(seconds) * NANOS_PER_SEC + u64::from(fraction) * nanos_per_fraction;
-            let (time, wire_bytes) = (Timestamp::from_nanos(nanos), captured.max(on_wire));
+            let record_bytes = layout.record_header_bytes + header.captured_bytes as usize;
+            let Some((record, next)) = rest.split_at_checked(record_bytes) else { break };
+            let bytes = record.get(layout.record_header_bytes..).unwrap_or_default();
+            let RecordHeader { time, wire_bytes, .. } = header;
             take(&Frame { time, link_type, wire_bytes, bytes });
             (rest, given) = (next, given + 1);
         }
@@ -133,21 +146,13 @@ impl PcapReader {
         given
     }
 
-    /// Whether records have the usual header, its lengths in the usual order.
-    fn is_plain(&self) -> bool {
-        !self.lengths_may_be_turned && self.layout.record_header_bytes == RECORD_HEADER_BYTES
-    }
-
     /// Whether the next record, or the rest of it, may be long in coming.
     #[inline]
     pub fn may_wait(&self) -> bool {
-        let length_at = |offset| self.layout.order.u32_at(self.buffer.unread(), offset);
-        let captured = match self.lengths_may_be_turned {
-            true => length_at(8).min(length_at(12)),
-            false => length_at(8),
-        };
-        let captured = captured.filter(|&bytes| bytes <= MAX_CAPTURED_BYTES).unwrap_or(0) as usize;
-        self.buffer.may_wait_for(self.layout.record_header_bytes + captured)
+        let header = self.layout.header(self.buffer.unread());
+        let told = header.map_or(0, |header| header.captured_bytes);
+        let captured_bytes = if told <= MAX_CAPTURED_BYTES { told as usize } else { 0 };
+        self.buffer.may_wait_for(self.layout.record_header_bytes + captured_bytes)
     }
 
     /// The bytes of the record that [`advance`](Self::advance) gave last.

@@ -161,7 +161,7 @@ impl Source for FileSource {
             if left == 0 || left < most && self.may_wait() {
                 break;
             }
-            // One that is not here in whole, or not plain; or the end.
+            // One that is not here in whole, or that this way does not give; or the end.
             let Some(frame) = self.next_frame()? else { return Ok(false) };
             take(&frame);
             left -= 1;
