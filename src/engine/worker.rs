@@ -149,30 +149,31 @@ impl Desk<'_, '_> {
         findings: &mut Findings,
     ) {
         places.clear();
-        places.extend(events.iter().take(AHEAD).map(|event| self.locate(&shard.store, event)));
+        for event in events.iter().take(AHEAD) {
+            places.push(self.locate(&shard.store, event));
+            places.last().into_iter().for_each(|place| shard.store.prefetch(place));
+        }
         for (n, event) in events.iter().enumerate() {
-            let ring = &mut places[n % AHEAD];
-            let place = *ring;
-            if let Some(soon) = events.get(n + AHEAD) {
-                *ring = self.locate(&shard.store, soon);
-            }
-            if let Some(step) = self.advance(shard, event, &place) {
+            let place = &mut places[n % AHEAD];
+            if let Some(step) = self.advance(shard, event, place) {
                 self.report(&shard.store, event, &step, findings);
                 self.verify(&shard.store, event, &step, findings);
+            }
+            if let Some(soon) = events.get(n + AHEAD) {
+                *place = self.locate(&shard.store, soon);
+                shard.store.prefetch(place);
             }
         }
     }
 
-    /// Where the flow of an event is; what it needs begins to load.
+    /// Where the flow of an event is.
     #[inline(always)]
     fn locate<S: Store>(&self, store: &S, event: &Event) -> S::Place {
         let key = match S::BY_KEY {
             true => self.plan.keyer.key(&self.packets[event.index as usize]).0,
             false => FlowKey::UNSPECIFIED,
         };
-        let place = store.locate(&Flow { key, id: event.id });
-        store.prefetch(&place);
-        place
+        store.locate(&Flow { key, id: event.id })
     }
 
     /// Drives a flow by one event. Says what became of it if anybody has to know.

@@ -32,7 +32,13 @@ impl Epoch {
         Stamp { now: self, half: true }
     }
 
-    /// Whether something stamped in this epoch is alive at `now`. Wraps: epoch −1 comes before 0.
+    /// The epoch before. Wraps: −1 comes before 0.
+    #[inline]
+    pub(super) const fn before(self) -> Epoch {
+        Epoch(self.0.wrapping_sub(1))
+    }
+
+    /// Whether something stamped in this epoch is alive at `now`.
     #[inline]
     pub(super) const fn is_alive(self, now: Epoch) -> bool {
         now.0.wrapping_sub(self.0) <= 1
@@ -92,11 +98,10 @@ pub(super) const fn repeated(epoch: Epoch) -> u64 {
 /// lower bit of each. The same as [`age_of`] says of each, for all at once.
 #[inline]
 pub(super) const fn stale_stamps(word: u64, mark: Epoch, now: Epoch, count: usize) -> u64 {
-    let previous = Epoch(now.0.wrapping_sub(1));
     let since_mark = now.0.wrapping_sub(mark.0);
     // Three epochs after the mark, the bits of `now` mean four epochs ago.
     let of_now = if since_mark <= 2 { equal_stamps(word, now) } else { 0 };
-    let of_previous = if since_mark <= 3 { equal_stamps(word, previous) } else { 0 };
+    let of_previous = if since_mark <= 3 { equal_stamps(word, now.before()) } else { 0 };
     let first = if count < STAMPS_PER_WORD { (1 << (2 * count)) - 1 } else { u64::MAX };
     !(of_now | of_previous) & LOW_BITS & first
 }

@@ -5,8 +5,10 @@
 //! has there.
 
 use super::aging::{Epoch, Stamp};
+use super::cell_set::CellSet;
 use super::error::{StoreError, allocate};
-use super::line::{Line, LineView};
+use super::layout::{SLOTS_PER_WORD, Slots};
+use super::line::Line;
 use crate::prefetch::prefetch;
 
 /// A fixed array of cells of `BITS` bits (1, 2, 8, 16 or 32). Zero is empty. With `TIMED` a cell
@@ -19,12 +21,29 @@ pub(super) struct Cells<const BITS: u32, const TIMED: bool> {
     swept_epoch: Epoch,
 }
 
+/// A line as it reads at one moment.
+pub(super) struct LineView<'a, const BITS: u32, const TIMED: bool> {
+    line: &'a Line<BITS, TIMED>,
+    now: Epoch,
+}
+
 /// A line to be written to. It is never outdated.
 pub(super) struct LineMut<'a, const BITS: u32, const TIMED: bool> {
     line: &'a mut Line<BITS, TIMED>,
     now: Epoch,
     occupied: &'a mut u64,
     aged: &'a mut u64,
+}
+
+/// What a line says of a flow that has cells there.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum InLine {
+    /// One of the flow's cells is empty or stale.
+    Missing,
+    /// All are in use.
+    Present,
+    /// All are in use, and were touched in this epoch.
+    Fresh,
 }
 
 impl<const BITS: u32, const TIMED: bool> Cells<BITS, TIMED> {
@@ -59,7 +78,7 @@ impl<const BITS: u32, const TIMED: bool> Cells<BITS, TIMED> {
     /// A line to be read at `now`.
     #[inline]
     pub(super) fn line(&self, line: usize, now: Epoch) -> LineView<'_, BITS, TIMED> {
-        self.lines[line].at(now)
+        LineView { line: &self.lines[line], now }
     }
 
     /// A line to be written to at `now`.
@@ -97,44 +116,99 @@ impl<const BITS: u32, const TIMED: bool> Cells<BITS, TIMED> {
     }
 }
 
+impl<const BITS: u32, const TIMED: bool> LineView<'_, BITS, TIMED> {
+    /// The value of a cell; 0 if it is stale.
+    pub(super) fn value(&self, slot: usize) -> u32 {
+        if !TIMED || self.line.alive(self.now).contains(slot) { self.line.value(slot) } else { 0 }
+    }
+
+    /// Reads a flow's cells, those that are stale included, and says how many there are.
+    #[inline(always)]
+    pub(super) fn read(
+        &self,
+        slots: Slots<'_>,
+        values: &mut [u32; SLOTS_PER_WORD],
+    ) -> (InLine, usize) {
+        let (mut cells, mut below_one, mut count) = (CellSet::EMPTY, 0, 0);
+        // No exit half-way: to read them all is quicker than to ask after each.
+        for (slot, read) in slots.zip(values) {
+            let value = self.line.value(slot);
+            *read = value;
+            // Only 0 − 1 has the highest bit.
+            below_one |= u64::from(value).wrapping_sub(1);
+            cells.insert_if(slot, true);
+            count += 1;
+        }
+        let seen = match below_one >> 63 == 0 {
+            false => InLine::Missing,
+            true if cells.is_within(self.line.fresh(self.now)) => InLine::Fresh,
+            true if cells.is_within(self.line.alive(self.now)) => InLine::Present,
+            true => InLine::Missing,
+        };
+        (seen, count)
+    }
+}
+
 impl<const BITS: u32, const TIMED: bool> LineMut<'_, BITS, TIMED> {
-    /// Changes a cell and touches it. Returns the old and the new value.
-    #[inline]
+    /// Changes a flow's cells and touches them.
+    #[inline(always)]
     pub(super) fn update(
         &mut self,
-        slot: usize,
+        slots: Slots<'_>,
         stamp: Stamp,
-        change: impl FnOnce(u32) -> u32,
-    ) -> (u32, u32) {
-        let (old, new) = self.replace(slot, change);
-        // Nothing that was there gets an older stamp.
-        if TIMED && new != 0 && (old == 0 || !stamp.half) {
-            self.line.set_stamp(slot, stamp);
+        change: impl FnMut(u32) -> u32,
+    ) {
+        let mut touched = CellSet::EMPTY;
+        self.replace_each(slots, change, |slot, old| {
+            // Nothing that was there gets an older stamp.
+            touched.insert_if(slot, old == 0 || !stamp.half);
+        });
+        self.line.stamp(touched, stamp);
+    }
+
+    /// Changes a flow's cells, but does not touch them: nothing becomes something only by
+    /// [`update`](Self::update).
+    #[inline(always)]
+    pub(super) fn replace(&mut self, slots: Slots<'_>, change: impl FnMut(u32) -> u32) {
+        self.replace_each(slots, change, |_, _| {});
+    }
+
+    #[inline(always)]
+    fn replace_each(
+        &mut self,
+        slots: Slots<'_>,
+        mut change: impl FnMut(u32) -> u32,
+        mut visit: impl FnMut(usize, u32),
+    ) {
+        let alive = self.line.alive(self.now);
+        let (mut emptied, mut filled, mut stale) = (0, 0, 0);
+        for slot in slots {
+            let stored = self.line.value(slot);
+            let old = if !TIMED || alive.contains(slot) { stored } else { 0 };
+            let new = change(old);
+            self.line.set_value(slot, new);
+            visit(slot, old);
+            stale += u64::from(old != stored);
+            emptied += u64::from(stored != 0);
+            filled += u64::from(new != 0);
         }
-        (old, new)
+        *self.aged += stale;
+        *self.occupied = *self.occupied + filled - emptied;
     }
 
-    /// Changes a cell, but does not touch it: nothing becomes something only by
-    /// [`update`](Self::update). Returns the old and the new value.
-    #[inline]
-    pub(super) fn replace(&mut self, slot: usize, change: impl FnOnce(u32) -> u32) -> (u32, u32) {
-        let stored = self.line.value(slot);
-        let old = if self.line.is_alive(slot, self.now) { stored } else { 0 };
-        let new = change(old);
-        self.line.set_value(slot, new);
-        *self.aged += u64::from(old != stored);
-        *self.occupied = *self.occupied + u64::from(new != 0) - u64::from(stored != 0);
-        (old, new)
-    }
-
-    /// Touches a cell unless it is empty.
-    #[inline]
-    pub(super) fn touch(&mut self, slot: usize, stamp: Stamp) {
+    /// Touches those of a flow's cells that are in use.
+    #[inline(always)]
+    pub(super) fn touch(&mut self, slots: Slots<'_>, stamp: Stamp) {
         // A live cell is stamped with this epoch or the last: half a touch adds nothing.
-        let adds = TIMED && !stamp.half;
-        if adds && self.line.value(slot) != 0 && self.line.is_alive(slot, self.now) {
-            self.line.set_stamp(slot, stamp);
+        if !TIMED || stamp.half {
+            return;
         }
+        let alive = self.line.alive(self.now);
+        let mut touched = CellSet::EMPTY;
+        for slot in slots {
+            touched.insert_if(slot, alive.contains(slot));
+        }
+        self.line.stamp(touched, stamp);
     }
 
     fn clear_stale(&mut self) {

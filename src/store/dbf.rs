@@ -6,13 +6,17 @@
 //! bit that is at once, and only the timer empties them.
 
 use super::aging::{Epoch, Stamp};
-use super::cells::Cells;
+use super::cells::{Cells, InLine};
 use super::error::StoreError;
-use super::layout::{Layout, Slots};
+use super::layout::{Layout, SLOTS_PER_WORD, Slots};
 use super::stats::{Insertion, StoreStats};
-use super::{CellPlace, Erase, Flow, Store};
+use super::{Erase, Flow, Store};
 use crate::spec::Sizing;
 use crate::state::{Lookup, State};
+
+/// What the positions of a flow's elements are computed from: they are told faster than kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FlowDigest(pub(super) u64);
 
 /// A direct Bloom filter with cells of `BITS` bits: 2-bit counters, or 1 without.
 ///
@@ -69,12 +73,9 @@ impl<const BITS: u32, const TIMED: bool> Dbf<BITS, TIMED> {
 
     /// Whether the flow seems to be in this state.
     #[inline]
-    pub fn contains(&self, place: &CellPlace, state: State, now: Epoch) -> bool {
-        lines(&self.layout, place, state).all(|(line, slots)| {
-            let line = self.cells.line(line, now);
-            let mut all_in_use = true;
-            slots.for_each(|slot| all_in_use &= line.read(slot) != 0);
-            all_in_use
+    pub fn contains(&self, place: &FlowDigest, state: State, now: Epoch) -> bool {
+        groups(&self.layout, place, state).all(|(line, slots)| {
+            self.cells.line(line, now).read(slots, &mut [0; SLOTS_PER_WORD]).0 != InLine::Missing
         })
     }
 
@@ -82,37 +83,35 @@ impl<const BITS: u32, const TIMED: bool> Dbf<BITS, TIMED> {
         (0..self.states).map_while(State::new)
     }
 
-    fn touch_element(&mut self, place: &CellPlace, state: State, stamp: Stamp) {
-        for (line, slots) in lines(&self.layout, place, state) {
-            let mut line = self.cells.line_mut(line, stamp.now());
-            slots.for_each(|slot| line.touch(slot, stamp));
+    fn touch_element(&mut self, place: &FlowDigest, state: State, stamp: Stamp) {
+        for (line, slots) in groups(&self.layout, place, state) {
+            self.cells.line_mut(line, stamp.now()).touch(slots, stamp);
         }
     }
 
     /// Counts an element up; returns how many of its cells were in use.
-    fn add(&mut self, place: &CellPlace, state: State, stamp: Stamp) -> usize {
+    fn add(&mut self, place: &FlowDigest, state: State, stamp: Stamp) -> usize {
         let mut shared_cells = 0;
-        let count_up = |count: u32| Self::COUNT_MAX.min(count + 1);
-        for (line, slots) in lines(&self.layout, place, state) {
-            let mut line = self.cells.line_mut(line, stamp.now());
-            slots.for_each(|slot| {
-                let (old, new) = line.update(slot, stamp, count_up);
+        for (line, slots) in groups(&self.layout, place, state) {
+            self.cells.line_mut(line, stamp.now()).update(slots, stamp, |old| {
+                let new = Self::COUNT_MAX.min(old + 1);
                 shared_cells += usize::from(old != 0);
                 let saturates = BITS > 1 && new == Self::COUNT_MAX && old != new;
                 self.counts.saturations += u64::from(saturates);
+                new
             });
         }
         shared_cells
     }
 
     /// Counts an element down.
-    fn take(&mut self, place: &CellPlace, state: State, now: Epoch) {
+    fn take(&mut self, place: &FlowDigest, state: State, now: Epoch) {
         let mut absent = false;
-        let count_down =
-            |count: u32| if count == Self::COUNT_MAX { count } else { count.saturating_sub(1) };
-        for (line, slots) in lines(&self.layout, place, state) {
-            let mut line = self.cells.line_mut(line, now);
-            slots.for_each(|slot| absent |= line.replace(slot, count_down).0 == 0);
+        for (line, slots) in groups(&self.layout, place, state) {
+            self.cells.line_mut(line, now).replace(slots, |count| {
+                absent |= count == 0;
+                if count == Self::COUNT_MAX { count } else { count.saturating_sub(1) }
+            });
         }
         self.counts.writes_to_absent += u64::from(absent);
     }
@@ -120,28 +119,34 @@ impl<const BITS: u32, const TIMED: bool> Dbf<BITS, TIMED> {
 
 /// The cells of (flow, state).
 #[inline]
-fn lines(layout: &Layout, place: &CellPlace, state: State) -> impl Iterator<Item = (usize, Slots)> {
-    layout.lines_of_element(place.0, state.index() as u64)
+fn groups<'l>(
+    layout: &'l Layout,
+    place: &FlowDigest,
+    state: State,
+) -> impl Iterator<Item = (usize, Slots<'l>)> {
+    let groups = layout.groups_of_element(place.0, state.index() as u64).enumerate();
+    groups.map(|(n, group)| (group.line(), layout.slots(n, &group)))
 }
 
 impl<const BITS: u32, const TIMED: bool> Store for Dbf<BITS, TIMED> {
-    type Place = CellPlace;
+    type Place = FlowDigest;
 
     const WRITES_UNKNOWN: bool = false;
 
     #[inline]
-    fn locate(&self, flow: &Flow) -> CellPlace {
-        CellPlace(flow.id.position_bits())
+    fn locate(&self, flow: &Flow) -> FlowDigest {
+        FlowDigest(flow.id.position_bits())
     }
 
     #[inline]
-    fn prefetch(&self, place: &CellPlace) {
+    fn prefetch(&self, place: &FlowDigest) {
         for state in self.states() {
-            lines(&self.layout, place, state).for_each(|(line, _)| self.cells.prefetch(line));
+            let groups = groups(&self.layout, place, state);
+            groups.for_each(|(line, _)| self.cells.prefetch(line));
         }
     }
 
-    fn lookup(&mut self, place: &CellPlace, now: Epoch) -> Lookup {
+    fn lookup(&mut self, place: &FlowDigest, now: Epoch) -> Lookup {
         let mut hits = self.states().filter(|&state| self.contains(place, state, now));
         match (hits.next(), hits.next()) {
             (None, _) => Lookup::Absent,
@@ -150,7 +155,7 @@ impl<const BITS: u32, const TIMED: bool> Store for Dbf<BITS, TIMED> {
         }
     }
 
-    fn touch(&mut self, place: &CellPlace, found: Lookup, stamp: Stamp) {
+    fn touch(&mut self, place: &FlowDigest, found: Lookup, stamp: Stamp) {
         if let Lookup::Known(state) = found {
             return self.touch_element(place, state, stamp);
         }
@@ -164,7 +169,7 @@ impl<const BITS: u32, const TIMED: bool> Store for Dbf<BITS, TIMED> {
         }
     }
 
-    fn insert(&mut self, place: &CellPlace, state: State, stamp: Stamp) -> Insertion {
+    fn insert(&mut self, place: &FlowDigest, state: State, stamp: Stamp) -> Insertion {
         let shared_cells = self.add(place, state, stamp);
         self.counts.inserted += 1;
         self.counts.cells_shared += shared_cells as u64;
@@ -172,7 +177,7 @@ impl<const BITS: u32, const TIMED: bool> Store for Dbf<BITS, TIMED> {
         Insertion::Stored { shared_cells }
     }
 
-    fn modify(&mut self, place: &CellPlace, old: Lookup, new: State, stamp: Stamp) {
+    fn modify(&mut self, place: &FlowDigest, old: Lookup, new: State, stamp: Stamp) {
         match old {
             Lookup::Known(old) if old != new => {
                 self.take(place, old, stamp.now());
@@ -182,7 +187,7 @@ impl<const BITS: u32, const TIMED: bool> Store for Dbf<BITS, TIMED> {
         }
     }
 
-    fn delete(&mut self, place: &CellPlace, old: Lookup, now: Epoch) {
+    fn delete(&mut self, place: &FlowDigest, old: Lookup, now: Epoch) {
         if let Lookup::Known(state) = old {
             self.take(place, state, now);
             self.counts.deleted += 1;

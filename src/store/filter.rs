@@ -5,9 +5,9 @@
 //! there; stale cells are empty in every respect.
 
 use super::aging::{Epoch, Stamp};
-use super::cells::Cells;
+use super::cells::{Cells, InLine};
 use super::error::StoreError;
-use super::layout::{CellPlace, Layout};
+use super::layout::{Group, Layout, SLOTS_PER_WORD, Slots};
 use super::stats::{Insertion, StoreStats};
 use super::{Erase, Flow, Store};
 use crate::spec::{HASHES_LIMIT, Sizing};
@@ -43,6 +43,52 @@ pub trait CellRule: Send {
     fn is_saturated(&self, cell: u32) -> bool;
 }
 
+/// Where the cells of a flow are. In most layouts all of its groups are kept; of those with many,
+/// the others are computed when they are needed.
+#[derive(Debug, Clone, Copy)]
+pub struct CellPlace {
+    digest: u64,
+    kept: [Group; GROUPS_KEPT],
+}
+
+const GROUPS_KEPT: usize = 2;
+
+/// Within one store, the digest says it all.
+impl PartialEq for CellPlace {
+    #[inline]
+    fn eq(&self, other: &CellPlace) -> bool {
+        self.digest == other.digest
+    }
+}
+
+impl CellPlace {
+    #[inline(always)]
+    fn new(layout: &Layout, digest: u64) -> CellPlace {
+        let mut kept = [Group::EMPTY; GROUPS_KEPT];
+        for (n, group) in kept.iter_mut().enumerate().take(layout.groups()) {
+            *group = layout.group(digest, n);
+        }
+        CellPlace { digest, kept }
+    }
+
+    /// All cells of the flow, line by line, in the order of its hashes.
+    #[inline(always)]
+    fn lines<'l>(&self, layout: &'l Layout) -> impl Iterator<Item = (usize, Slots<'l>)> {
+        (0..layout.groups()).map(move |n| {
+            let group = match self.kept.get(n) {
+                Some(group) => *group,
+                None => self.other(layout, n),
+            };
+            (group.line(), layout.slots(n, &group))
+        })
+    }
+
+    #[inline(never)]
+    fn other(&self, layout: &Layout, n: usize) -> Group {
+        layout.group(self.digest, n)
+    }
+}
+
 /// One shard of cells of `BITS` bits (8, 16 or 32) under a rule; `TIMED` if they age.
 pub struct CellFilter<R, const BITS: u32, const TIMED: bool> {
     rule: R,
@@ -51,11 +97,11 @@ pub struct CellFilter<R, const BITS: u32, const TIMED: bool> {
     counts: StoreStats,
     /// The flow looked up last, and when, if all its cells bear that epoch's stamp already and
     /// nothing was written since: to touch it would change nothing…
-    fresh: Option<(CellPlace, Epoch)>,
+    fresh: Option<(u64, Epoch)>,
     /// …and to look it up again, as packets come in bursts, would say this.
     answer: Lookup,
     /// The cells of the flow looked up last: room that is used again.
-    values: [u32; HASHES_LIMIT],
+    values: [u32; HASHES_LIMIT + SLOTS_PER_WORD],
 }
 
 impl<R: CellRule, const BITS: u32, const TIMED: bool> CellFilter<R, BITS, TIMED> {
@@ -63,7 +109,7 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> CellFilter<R, BITS, TIMED>
     pub fn new(rule: R, sizing: &Sizing) -> Result<Self, StoreError> {
         let layout = Layout::new(sizing);
         let cells = Cells::new(layout.cells())?;
-        let (counts, values) = (StoreStats::default(), [0; HASHES_LIMIT]);
+        let (counts, values) = (StoreStats::default(), [0; HASHES_LIMIT + SLOTS_PER_WORD]);
         let (fresh, answer) = (None, Lookup::Absent);
         Ok(CellFilter { rule, layout, cells, counts, fresh, answer, values })
     }
@@ -75,11 +121,19 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> CellFilter<R, BITS, TIMED>
         now: Epoch,
     ) -> impl Iterator<Item = u32> + use<R, BITS, TIMED> {
         let mut cells = Vec::with_capacity(self.layout.hashes());
-        for (line, slots) in self.layout.lines(place.0) {
+        for (line, slots) in place.lines(&self.layout) {
             let line = self.cells.line(line, now);
-            slots.for_each(|slot| cells.push(line.read(slot)));
+            cells.extend(slots.map(|slot| line.value(slot)));
         }
         cells.into_iter()
+    }
+
+    /// Most packets do not come here: their flow was touched in this epoch before.
+    #[inline(never)]
+    fn touch_cells(&mut self, place: &CellPlace, stamp: Stamp) {
+        for (line, slots) in place.lines(&self.layout) {
+            self.cells.line_mut(line, stamp.now()).touch(slots, stamp);
+        }
     }
 
     /// The old state as far as a rule gets to see it; `None` if there is nothing to be done.
@@ -99,71 +153,63 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> Store for CellFilter<R, BI
 
     #[inline]
     fn locate(&self, flow: &Flow) -> CellPlace {
-        CellPlace(flow.id.position_bits())
+        CellPlace::new(&self.layout, flow.id.position_bits())
     }
 
     #[inline]
     fn prefetch(&self, place: &CellPlace) {
-        for (line, _) in self.layout.lines(place.0) {
+        for (line, _) in place.lines(&self.layout) {
             self.cells.prefetch(line);
         }
     }
 
     #[inline]
     fn lookup(&mut self, place: &CellPlace, now: Epoch) -> Lookup {
-        if self.fresh == Some((*place, now)) {
+        if self.fresh == Some((place.digest, now)) {
             return self.answer;
         }
         self.fresh = None;
         let CellFilter { layout, cells, values, .. } = self;
-        let (mut kept, mut ages) = (0, 0);
-        for (line, slots) in layout.lines(place.0) {
-            let line = cells.line(line, now);
-            let mut all_in_use = true;
-            // No exit half-way: to read them all is quicker than to ask after each.
-            slots.for_each(|slot| {
-                let (value, age) = line.read_aged(slot);
-                values[kept % HASHES_LIMIT] = value;
-                kept += 1;
-                ages |= age;
-                all_in_use &= value != 0;
-            });
-            if !all_in_use || ages > 1 {
+        let (mut kept, mut all_fresh) = (0, true);
+        for (line, slots) in place.lines(layout) {
+            let Some(room) = values.get_mut(kept..).and_then(<[u32]>::first_chunk_mut) else {
+                break;
+            };
+            let (seen, count) = cells.line(line, now).read(slots, room);
+            kept += count;
+            if seen == InLine::Missing {
                 return Lookup::Absent;
             }
+            all_fresh &= seen == InLine::Fresh;
         }
-        if ages == 0 {
-            self.fresh = Some((*place, now));
+        if all_fresh {
+            self.fresh = Some((place.digest, now));
         }
         let values = self.values.get(..self.layout.hashes()).unwrap_or(&self.values);
-        self.answer = self.rule.read(values, R::salts(place.0));
+        self.answer = self.rule.read(values, R::salts(place.digest));
         self.answer
     }
 
     #[inline]
     fn touch(&mut self, place: &CellPlace, _found: Lookup, stamp: Stamp) {
-        if !TIMED || stamp.half || self.fresh == Some((*place, stamp.now())) {
-            return;
-        }
-        for (line, slots) in self.layout.lines(place.0) {
-            let mut line = self.cells.line_mut(line, stamp.now());
-            slots.for_each(|slot| line.touch(slot, stamp));
+        let is_fresh = self.fresh == Some((place.digest, stamp.now()));
+        if TIMED && !stamp.half && !is_fresh {
+            self.touch_cells(place, stamp);
         }
     }
 
     fn insert(&mut self, place: &CellPlace, state: State, stamp: Stamp) -> Insertion {
         self.fresh = None;
         let (mut shared_cells, mut saturations) = (0, 0);
-        let mut salts = R::salts(place.0);
-        for (line, slots) in self.layout.lines(place.0) {
-            let mut line = self.cells.line_mut(line, stamp.now());
-            slots.for_each(|slot| {
-                let Some(salt) = salts.next() else { return };
-                let insert = |cell| self.rule.insert(cell, salt, state);
-                let (old, new) = line.update(slot, stamp, insert);
+        let mut salts = R::salts(place.digest);
+        for (line, slots) in place.lines(&self.layout) {
+            self.cells.line_mut(line, stamp.now()).update(slots, stamp, |old| {
+                let Some(salt) = salts.next() else { return old };
+                let new = self.rule.insert(old, salt, state);
                 shared_cells += usize::from(old != 0);
                 let saturates = self.rule.is_saturated(new) && !self.rule.is_saturated(old);
                 saturations += u64::from(saturates);
+                new
             });
         }
         self.counts.inserted += 1;
@@ -177,16 +223,14 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> Store for CellFilter<R, BI
         let Some(old) = Self::old_state(old) else { return self.touch(place, old, stamp) };
         self.fresh = None;
         let mut absent = false;
-        let mut salts = R::salts(place.0);
-        for (line, slots) in self.layout.lines(place.0) {
-            let mut line = self.cells.line_mut(line, stamp.now());
-            slots.for_each(|slot| {
-                let Some(salt) = salts.next() else { return };
-                let (before, _) = line.update(slot, stamp, |cell| match cell {
-                    0 => 0,
-                    _ => self.rule.modify(cell, salt, old, new),
-                });
-                absent |= before == 0;
+        let mut salts = R::salts(place.digest);
+        for (line, slots) in place.lines(&self.layout) {
+            self.cells.line_mut(line, stamp.now()).update(slots, stamp, |cell| {
+                absent |= cell == 0;
+                match (cell, salts.next()) {
+                    (1.., Some(salt)) => self.rule.modify(cell, salt, old, new),
+                    _ => cell,
+                }
             });
         }
         self.counts.writes_to_absent += u64::from(absent);
@@ -196,16 +240,14 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> Store for CellFilter<R, BI
         let Some(old) = Self::old_state(old) else { return };
         self.fresh = None;
         let mut absent = false;
-        let mut salts = R::salts(place.0);
-        for (line, slots) in self.layout.lines(place.0) {
-            let mut line = self.cells.line_mut(line, now);
-            slots.for_each(|slot| {
-                let Some(salt) = salts.next() else { return };
-                let (before, _) = line.replace(slot, |cell| match cell {
-                    0 => 0,
-                    _ => self.rule.delete(cell, salt, old),
-                });
-                absent |= before == 0;
+        let mut salts = R::salts(place.digest);
+        for (line, slots) in place.lines(&self.layout) {
+            self.cells.line_mut(line, now).replace(slots, |cell| {
+                absent |= cell == 0;
+                match (cell, salts.next()) {
+                    (1.., Some(salt)) => self.rule.delete(cell, salt, old),
+                    _ => cell,
+                }
             });
         }
         self.counts.deleted += 1;
@@ -248,7 +290,7 @@ mod tests {
         let sizing = spec.sizing().unwrap();
         let mut one_cell = Sbf::<8, true>::new(SbfRule::new(SbfRules::Stateful), &sizing).unwrap();
         assert_eq!(one_cell.stats().cells, 1);
-        let [a, b] = [1, 2].map(CellPlace);
+        let [a, b] = [1, 2].map(|digest| CellPlace::new(&one_cell.layout, digest));
         let (now, next, state) = (Epoch(7), Epoch(8), State::new(3).unwrap());
 
         one_cell.insert(&a, state, now.stamp());

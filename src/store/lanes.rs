@@ -1,40 +1,37 @@
 //! Several cells at once: a word of 64 bits as lanes of `BITS` bits (1, 2, 8, 16 or 32).
 
-use super::aging::STAMPS_PER_WORD;
-
-/// Cells whose stamps and lanes are taken from one word each.
+/// Cells that one word holds.
 pub(super) const fn lanes_per_word(bits: u32) -> usize {
-    let lanes = u64::BITS as usize / bits as usize;
-    if lanes < STAMPS_PER_WORD { lanes } else { STAMPS_PER_WORD }
+    (u64::BITS / bits) as usize
 }
 
-/// All bits of the lanes whose stamps, two bits each, have their lower bit set in `stamps`. Only
-/// as many stamps are looked at as there are lanes.
+/// All bits of the lanes whose bits are set in `cells`. Only as many are looked at as there are
+/// lanes.
 #[inline]
-pub(super) const fn lanes_of<const BITS: u32>(stamps: u64) -> u64 {
+pub(super) const fn lanes_of<const BITS: u32>(cells: u64) -> u64 {
+    // From bits side by side to one in each lane: the upper half moves away at each step.
     match BITS {
-        1 => {
-            // From every second bit to every bit.
-            let pairs = (stamps | stamps >> 1) & 0x3333_3333_3333_3333;
-            let nibbles = (pairs | pairs >> 2) & 0x0f0f_0f0f_0f0f_0f0f;
-            let bytes = (nibbles | nibbles >> 4) & 0x00ff_00ff_00ff_00ff;
-            let halves = (bytes | bytes >> 8) & 0x0000_ffff_0000_ffff;
-            (halves | halves >> 16) & 0xffff_ffff
+        1 => cells,
+        2 => {
+            let cells = cells & 0xffff_ffff;
+            let halves = (cells | cells << 16) & 0x0000_ffff_0000_ffff;
+            let quarters = (halves | halves << 8) & 0x00ff_00ff_00ff_00ff;
+            let eighths = (quarters | quarters << 4) & 0x0f0f_0f0f_0f0f_0f0f;
+            let pairs = (eighths | eighths << 2) & 0x3333_3333_3333_3333;
+            ((pairs | pairs << 1) & 0x5555_5555_5555_5555) * 3
         }
-        2 => stamps * 3,
         8 => {
-            // From every second bit to every eighth: the upper half moves away at each step.
-            let stamps = stamps & 0xffff;
-            let halves = (stamps | stamps << 24) & 0x0000_00ff_0000_00ff;
-            let quarters = (halves | halves << 12) & 0x000f_000f_000f_000f;
-            ((quarters | quarters << 6) & 0x0101_0101_0101_0101) * 0xff
+            let cells = cells & 0xff;
+            let halves = (cells | cells << 28) & 0x0000_000f_0000_000f;
+            let quarters = (halves | halves << 14) & 0x0003_0003_0003_0003;
+            ((quarters | quarters << 7) & 0x0101_0101_0101_0101) * 0xff
         }
         16 => {
-            let stamps = stamps & 0xff;
-            let halves = (stamps | stamps << 28) & 0x0000_000f_0000_000f;
-            ((halves | halves << 14) & 0x0001_0001_0001_0001) * 0xffff
+            let cells = cells & 0xf;
+            let halves = (cells | cells << 30) & 0x0000_0003_0000_0003;
+            ((halves | halves << 15) & 0x0001_0001_0001_0001) * 0xffff
         }
-        _ => ((stamps & 1) | (stamps & 4) << 30) * 0xffff_ffff,
+        _ => ((cells & 1) | (cells & 2) << 31) * 0xffff_ffff,
     }
 }
 
@@ -62,13 +59,13 @@ mod tests {
         let lane = u64::MAX >> (u64::BITS - BITS);
         let mut random = Random::new(BITS.into());
         for _ in 0..1000 {
-            let stamps = random.next_u64() & 0x5555_5555_5555_5555;
+            let cells = random.next_u64();
             let expected = (0..lanes_per_word(BITS))
-                .filter(|n| stamps >> (2 * n) & 1 == 1)
+                .filter(|n| cells >> n & 1 == 1)
                 .fold(0, |lanes, n| lanes | lane << (n * BITS as usize));
-            let looked_at = stamps & u64::MAX >> (64 - 2 * lanes_per_word(BITS));
-            assert_eq!(lanes_of::<BITS>(looked_at), expected, "{BITS} {stamps:x}");
-            assert_eq!(lanes_of::<BITS>(stamps), expected, "others are left out: {BITS}");
+            let looked_at = cells & u64::MAX >> (64 - lanes_per_word(BITS));
+            assert_eq!(lanes_of::<BITS>(looked_at), expected, "{BITS} {cells:x}");
+            assert_eq!(lanes_of::<BITS>(cells), expected, "others are left out: {BITS}");
 
             let word = random.next_u64() & random.next_u64() & random.next_u64();
             let in_use = (0..64 / BITS).filter(|n| word >> (n * BITS) & lane != 0).count();

@@ -19,38 +19,44 @@
 use super::stats::StoreStats;
 use crate::flow::FlowId;
 use crate::random::mix;
-use crate::spec::{BLOCKED_LINES_LIMIT, LayoutKind, Sizing};
+use crate::spec::{BLOCKED_LINES_LIMIT, HASHES_LIMIT, LayoutKind, Sizing};
 
-/// The digest that a flow's positions are computed from: they are told faster than kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CellPlace(pub(super) u64);
+/// So many slots take their digits from one word. With cells of 8 bits and more, a line and eight
+/// slots take at most 60 of its bits in the largest store there can be.
+pub(super) const SLOTS_PER_WORD: usize = 8;
 
-/// The slots of a flow in one line, in the order of its hashes: each in its own part of the line.
+/// Some cells of a flow that are in one line.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Slots {
-    hashes: u32,
-    /// Cells of the line for each hash, in 65,536ths; where the first part begins, likewise.
-    share: u32,
-    edge: u32,
-    /// What the digits are taken from.
+pub(super) struct Group {
+    line: u32,
+    /// What its slots take their digits from; or the one slot, if that is known.
     word: u64,
 }
 
 /// Cuts the cells of one shard (in two phases: of half a shard) into parts.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Layout {
     hashes: u32,
     cells: usize,
-    /// Of one flow, if no two of its cells are in the same by chance.
-    lines: u32,
+    /// Of one flow.
+    groups: u32,
     cut: Cut,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
+#[allow(clippy::large_enum_variant)] // one a shard, and every packet reads it: no detour
 enum Cut {
     Spread(Spread),
-    Blocked([LinePart; BLOCKED_LINES_LIMIT]),
+    Blocked([GroupPart; BLOCKED_GROUPS_LIMIT]),
 }
+
+/// Hashes are shared out among lines as even as can be, and cut where a word ends. A power of two,
+/// so that no index needs a check.
+const BLOCKED_GROUPS_LIMIT: usize = 8;
+const _: () = assert!(
+    BLOCKED_LINES_LIMIT * HASHES_LIMIT.div_ceil(BLOCKED_LINES_LIMIT).div_ceil(SLOTS_PER_WORD)
+        <= BLOCKED_GROUPS_LIMIT
+);
 
 #[derive(Debug, Clone, Copy)]
 struct Spread {
@@ -60,22 +66,36 @@ struct Spread {
     lines_per_cell: u64,
 }
 
-/// The lines among which a flow has one.
+/// The lines among which a flow has one, and where in that line it has some of its cells.
 #[derive(Debug, Clone, Copy, Default)]
-struct LinePart {
+struct GroupPart {
+    /// Where in a flow's stream the word is of which the line is taken…
+    stream: u64,
+    /// …among these…
     first: u32,
     lines: u32,
-    /// Cells of a flow in its line.
-    hashes: u32,
-    /// Cells of the line for each of them, in 65,536ths, rounded up.
-    share: u32,
+    /// …and how many of its cells there come before.
+    before: u32,
+    count: u32,
+    slots: [SlotPart; SLOTS_PER_WORD],
 }
 
+/// The slots of a line among which a flow has one.
+#[derive(Debug, Clone, Copy, Default)]
+struct SlotPart {
+    first: u16,
+    slots: u16,
+}
+
+impl SlotPart {
+    /// Where the slot is the word's upper bits.
+    const KNOWN: SlotPart = SlotPart { first: 0, slots: 1 << (u64::BITS - KNOWN_SHIFT) };
+}
+
+/// A slot that is known stands above so many bits of its word.
+const KNOWN_SHIFT: u32 = 54;
+
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
-const SHARE_BITS: u32 = 16;
-/// So many slots take their digits from one word. With cells of 8 bits and more, a line and eight
-/// slots take at most 60 of its bits in the largest store there can be.
-const SLOTS_PER_WORD: u32 = 8;
 
 impl Layout {
     pub(super) fn new(sizing: &Sizing) -> Layout {
@@ -83,31 +103,35 @@ impl Layout {
         let per_line = sizing.cells_per_line.max(1);
         let arrays = FlowId::SHARDS as u64 * sizing.phases.max(1);
         let cells = usize::try_from(sizing.cells / arrays).unwrap_or(usize::MAX);
-        let lines = sizing.layout.lines(sizing.hashes).max(1) as u32;
-        let cut = match sizing.layout {
-            LayoutKind::Spread => Cut::Spread(Spread {
-                cells_per_part: u32::try_from(cells / hashes as usize).unwrap_or(u32::MAX),
-                cells_per_line: per_line as u32,
-                lines_per_cell: (u64::MAX / per_line as u64).saturating_add(1),
-            }),
+        let (groups, cut) = match sizing.layout {
+            LayoutKind::Spread => {
+                let spread = Spread {
+                    cells_per_part: u32::try_from(cells / hashes as usize).unwrap_or(u32::MAX),
+                    cells_per_line: per_line as u32,
+                    lines_per_cell: (u64::MAX / per_line as u64).saturating_add(1),
+                };
+                (hashes, Cut::Spread(spread))
+            }
             LayoutKind::Blocked(_) => {
                 let all_lines = u32::try_from(cells / per_line).unwrap_or(u32::MAX);
-                Cut::Blocked(line_parts(all_lines, lines, hashes, per_line as u32))
+                let lines = sizing.layout.lines(sizing.hashes).max(1) as u32;
+                let (groups, parts) = group_parts(all_lines, lines, hashes, per_line as u32);
+                (groups, Cut::Blocked(parts))
             }
         };
-        Layout { hashes, cells, lines, cut }
+        Layout { hashes, cells, groups, cut }
     }
 
-    pub(super) const fn hashes(self) -> usize {
+    pub(super) const fn hashes(&self) -> usize {
         self.hashes as usize
     }
 
-    pub(super) const fn cells(self) -> usize {
+    pub(super) const fn cells(&self) -> usize {
         self.cells
     }
 
     /// `counts`, with what can be said from the number of cells in use.
-    pub(super) fn stats(self, occupied: u64, cells_aged: u64, counts: StoreStats) -> StoreStats {
+    pub(super) fn stats(&self, occupied: u64, cells_aged: u64, counts: StoreStats) -> StoreStats {
         let cells = self.cells() as f64;
         // n flows miss a cell with e^{−kn/m}, blocked or not. A full filter is taken to be all but
         // full.
@@ -125,122 +149,144 @@ impl Layout {
         }
     }
 
-    /// The lines of the flow with this digest, and its slots there: all its cells, in the order of
-    /// its hashes.
+    /// Into how many groups the cells of a flow fall: one for each of its lines, or more.
     #[inline]
-    pub(super) fn lines(&self, digest: u64) -> impl Iterator<Item = (usize, Slots)> {
-        (0..self.lines).map(move |n| match &self.cut {
-            Cut::Blocked(parts) => blocked_line(parts, digest, n),
-            Cut::Spread(spread) => spread.line(digest, n),
-        })
+    pub(super) const fn groups(&self) -> usize {
+        self.groups as usize
     }
 
-    /// The same for an element that belongs to a flow: spread, its cells have nothing to do with
+    /// The n-th group of the flow with this digest.
+    #[inline(always)]
+    pub(super) fn group(&self, digest: u64, n: usize) -> Group {
+        match &self.cut {
+            Cut::Blocked(parts) => parts[n % BLOCKED_GROUPS_LIMIT].group(digest, |word| word),
+            Cut::Spread(spread) => spread.group(digest, n as u32),
+        }
+    }
+
+    /// All groups of an element that belongs to a flow: spread, its cells have nothing to do with
     /// those of its other elements, blocked they are in the same lines.
     #[inline]
-    pub(super) fn lines_of_element(
+    pub(super) fn groups_of_element(
         &self,
         digest: u64,
         element: u64,
-    ) -> impl Iterator<Item = (usize, Slots)> {
+    ) -> impl Iterator<Item = Group> {
         // Scrambled, so that no element's hashes are another's, shifted.
         let salt = mix(1 + element);
-        let (digest, salt) = match &self.cut {
-            Cut::Blocked(_) => (digest, Some(salt)),
-            Cut::Spread(_) => (mix(digest ^ salt), None),
-        };
-        self.lines(digest).map(move |(line, slots)| match salt {
-            Some(salt) => (line, slots.salted(salt)),
-            None => (line, slots),
+        let salted = move |word| mix(word ^ salt);
+        (0..self.groups()).map(move |n| match &self.cut {
+            Cut::Blocked(parts) => parts[n % BLOCKED_GROUPS_LIMIT].group(digest, salted),
+            Cut::Spread(spread) => spread.group(salted(digest), n as u32),
         })
+    }
+
+    /// The slots of the n-th group, in the order of a flow's hashes.
+    #[inline(always)]
+    pub(super) fn slots(&self, n: usize, group: &Group) -> Slots<'_> {
+        let parts = match &self.cut {
+            Cut::Blocked(parts) => {
+                let part = &parts[n % BLOCKED_GROUPS_LIMIT];
+                part.slots.get(..part.count as usize).unwrap_or(&part.slots)
+            }
+            Cut::Spread(_) => &[SlotPart::KNOWN],
+        };
+        Slots { parts: parts.iter(), left: group.word }
     }
 }
 
-/// The n-th word of a flow's SplitMix64 stream.
-#[inline]
-const fn word(digest: u64, n: u32) -> u64 {
-    mix(digest.wrapping_add((n as u64).wrapping_mul(GOLDEN)))
+impl Group {
+    /// No cells.
+    pub(super) const EMPTY: Group = Group { line: 0, word: 0 };
+
+    #[inline(always)]
+    pub(super) const fn line(&self) -> usize {
+        self.line as usize
+    }
 }
 
-#[inline]
-fn blocked_line(parts: &[LinePart; BLOCKED_LINES_LIMIT], digest: u64, n: u32) -> (usize, Slots) {
-    let part = &parts[n as usize];
-    let (line, rest) = digit(word(digest, n), part.lines.into());
-    ((part.first + line) as usize, Slots::new(part.hashes, part.share, rest))
+impl GroupPart {
+    #[inline(always)]
+    fn group(&self, digest: u64, salted: impl FnOnce(u64) -> u64) -> Group {
+        let (line, word) = digit(mix(digest.wrapping_add(self.stream)), self.lines.into());
+        let word = match self.before {
+            0 => salted(word),
+            before => word_of(salted(word), before),
+        };
+        Group { line: self.first + line, word }
+    }
+}
+
+/// Slots of one line, each from its own part of the line.
+#[derive(Clone)]
+pub(super) struct Slots<'l> {
+    parts: std::slice::Iter<'l, SlotPart>,
+    left: u64,
+}
+
+impl Iterator for Slots<'_> {
+    type Item = usize;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<usize> {
+        let part = self.parts.next()?;
+        let (slot, left) = digit(self.left, part.slots.into());
+        self.left = left;
+        Some(usize::from(part.first) + slot as usize)
+    }
 }
 
 impl Spread {
     #[inline]
-    fn line(&self, digest: u64, n: u32) -> (usize, Slots) {
+    fn group(&self, digest: u64, n: u32) -> Group {
         // Half a word for each.
-        let bits = (word(digest, n / 2) >> (32 * (n % 2))) as u32;
+        let bits = (word_of(digest, n / 2) >> (32 * (n % 2))) as u32;
         let cell = n * self.cells_per_part + scale(bits, self.cells_per_part);
         let (line, _) = digit(self.lines_per_cell, cell.into());
-        (line as usize, Slots::only(cell - line * self.cells_per_line))
+        let slot = cell - line * self.cells_per_line;
+        Group { line, word: u64::from(slot) << KNOWN_SHIFT }
     }
 }
 
-impl Slots {
-    #[inline]
-    const fn new(hashes: u32, share: u32, word: u64) -> Slots {
-        Slots { hashes, share, edge: 0, word }
-    }
-
-    /// Other slots of the same line.
-    #[inline]
-    const fn salted(self, salt: u64) -> Slots {
-        Slots::new(self.hashes, self.share, mix(self.word ^ salt))
-    }
-
-    /// One slot that is known: a part without width begins there.
-    #[inline]
-    const fn only(slot: u32) -> Slots {
-        Slots { edge: slot << SHARE_BITS, ..Slots::new(1, 0, 0) }
-    }
-
-    /// Gives each slot to `visit`. Every packet comes through here a few times: no iterator is as
-    /// quick as two plain loops.
-    #[inline(always)]
-    pub(super) fn for_each(self, mut visit: impl FnMut(usize)) {
-        let (mut taken, mut left, mut edge) = (0, self.word, self.edge);
-        loop {
-            let of_this_word = self.hashes.min(taken + SLOTS_PER_WORD);
-            while taken < of_this_word {
-                let start = edge >> SHARE_BITS;
-                edge += self.share;
-                let (slot, rest) = digit(left, ((edge >> SHARE_BITS) - start).into());
-                visit((start + slot) as usize);
-                left = rest;
-                taken += 1;
-            }
-            if taken == self.hashes {
-                return;
-            }
-            left = mix(self.word.wrapping_add(u64::from(taken).wrapping_mul(GOLDEN)));
-        }
-    }
-}
-
-/// Shares lines and hashes out: as even as can be, lines in proportion to hashes.
-fn line_parts(
+/// Shares lines and hashes out: as even as can be, lines in proportion to hashes. Says how many
+/// groups there are.
+fn group_parts(
+    all_lines: u32,
     lines: u32,
-    parts: u32,
     hashes: u32,
     cells_per_line: u32,
-) -> [LinePart; BLOCKED_LINES_LIMIT] {
-    let mut cut = [LinePart::default(); BLOCKED_LINES_LIMIT];
-    let (mut first, mut hashes_before) = (0, 0);
-    for (n, part) in (0..parts).zip(&mut cut) {
-        let own = hashes / parts + u32::from(n < hashes % parts);
+) -> (u32, [GroupPart; BLOCKED_GROUPS_LIMIT]) {
+    let mut parts = [GroupPart::default(); BLOCKED_GROUPS_LIMIT];
+    let (mut groups, mut first, mut hashes_before) = (0, 0, 0);
+    for number in 0..lines {
+        let own = hashes / lines + u32::from(number < hashes % lines);
         hashes_before += own;
         // At least one line for this part and each after it.
-        let end = (u64::from(lines) * u64::from(hashes_before) / u64::from(hashes)) as u32;
-        let end = end.min(lines.saturating_sub(parts - n - 1)).max(first + 1);
-        let share = (cells_per_line << SHARE_BITS).div_ceil(own);
-        *part = LinePart { first, lines: end - first, hashes: own, share };
+        let end = (u64::from(all_lines) * u64::from(hashes_before) / u64::from(hashes)) as u32;
+        let end = end.min(all_lines.saturating_sub(lines - number - 1)).max(first + 1);
+        // Cells of the line for each of its hashes, in 65,536ths, rounded up.
+        let share = (cells_per_line << 16).div_ceil(own);
+        let edge = |hash: u32| ((hash * share) >> 16) as u16;
+        for before in (0..own).step_by(SLOTS_PER_WORD) {
+            let part = |n: usize| {
+                let hash = before + n as u32;
+                SlotPart { first: edge(hash), slots: edge(hash + 1) - edge(hash) }
+            };
+            let count = (own - before).min(SLOTS_PER_WORD as u32);
+            let slots = std::array::from_fn(part);
+            let (lines, stream) = (end - first, u64::from(number).wrapping_mul(GOLDEN));
+            parts[groups] = GroupPart { stream, first, lines, before, count, slots };
+            groups += 1;
+        }
         first = end;
     }
-    cut
+    (groups as u32, parts)
+}
+
+/// The n-th word of the SplitMix64 stream from here.
+#[inline]
+const fn word_of(from: u64, n: u32) -> u64 {
+    mix(from.wrapping_add((n as u64).wrapping_mul(GOLDEN)))
 }
 
 /// Takes a number below `base` from a fraction of 2^64, and leaves the fraction below it.
@@ -299,12 +345,15 @@ mod tests {
     }
 
     /// The line and the slot of each cell.
-    fn cells(lines: impl Iterator<Item = (usize, Slots)>) -> Vec<[usize; 2]> {
-        let mut cells = Vec::new();
-        for (line, slots) in lines {
-            slots.for_each(|slot| cells.push([line, slot]));
-        }
-        cells
+    fn cells(layout: &Layout, groups: impl Iterator<Item = Group>) -> Vec<[usize; 2]> {
+        let cells = groups
+            .enumerate()
+            .flat_map(|(n, group)| layout.slots(n, &group).map(move |slot| [group.line(), slot]));
+        cells.collect()
+    }
+
+    fn cells_of_flow(layout: &Layout, digest: u64) -> Vec<[usize; 2]> {
+        cells(layout, (0..layout.groups()).map(|n| layout.group(digest, n)))
     }
 
     /// XOR needs distinct cells; `blocked:G` promises G lines, and even shares.
@@ -316,9 +365,9 @@ mod tests {
             let mut random = Random::new(5);
             for _ in 0..200 {
                 let digest = random.next_u64();
-                let of_flow = cells(layout.lines(digest));
+                let of_flow = cells_of_flow(&layout, digest);
                 let [one, other] =
-                    [1, 2].map(|element| cells(layout.lines_of_element(digest, element)));
+                    [1, 2].map(|element| cells(&layout, layout.groups_of_element(digest, element)));
                 let mut lines_touched = HashSet::new();
                 for cells in [of_flow, one, other] {
                     let distinct: HashSet<_> = cells.iter().collect();
@@ -364,7 +413,7 @@ mod tests {
             let flows = 100_000;
             for _ in 0..flows {
                 let digest = random.next_u64();
-                for [line, slot] in cells(layout.lines(digest)) {
+                for [line, slot] in cells_of_flow(&layout, digest) {
                     counts[line * sizing.cells_per_line + slot] += 1.0;
                 }
             }

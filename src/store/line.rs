@@ -5,11 +5,13 @@
 //! | | with timer | without |
 //! |---|---|---|
 //! | cells, `BITS` wide | 160, 120, 48, 26, 14 for 1, 2, 8, 16, 32 bits | 512, 256, 64, 32, 16 |
-//! | stamps, 2 bits each | as many | none |
+//! | the lower bits of all stamps, then the upper, in whole bytes | as many | none |
 //! | mark | the last 4 bytes | none |
 
-use super::aging::{Epoch, STAMPS_PER_WORD, Stamp, age_of, is_in_window, repeated, stale_stamps};
+use super::aging::{Epoch, Stamp, is_in_window};
+use super::cell_set::CellSet;
 use super::lanes::{lanes_in_use, lanes_of, lanes_per_word};
+use super::planes::StampPlanes;
 use crate::spec::{Expire, LINE_BYTES, cells_per_line};
 
 /// Cells of `BITS` bits (1, 2, 8, 16 or 32), with stamps if they are `TIMED`. Zero is empty.
@@ -17,59 +19,51 @@ use crate::spec::{Expire, LINE_BYTES, cells_per_line};
 #[repr(align(64))]
 pub(super) struct Line<const BITS: u32, const TIMED: bool>([u8; LINE_BYTES]);
 
-/// A line as it reads at one moment.
-#[derive(Clone, Copy)]
-pub(super) struct LineView<'a, const BITS: u32, const TIMED: bool> {
-    line: &'a Line<BITS, TIMED>,
-    mark: Epoch,
-    now: Epoch,
-}
-
-impl<const BITS: u32, const TIMED: bool> LineView<'_, BITS, TIMED> {
-    /// The value of a cell; 0 if it is stale.
-    #[inline]
-    pub(super) fn read(&self, slot: usize) -> u32 {
-        match self.read_aged(slot) {
-            (value, 0 | 1) => value,
-            _ => 0,
-        }
-    }
-
-    /// The value of a cell, be it stale, and how many epochs ago it was touched, which says
-    /// nothing of a cell that is empty. It is stale at more than 1.
-    #[inline]
-    pub(super) fn read_aged(&self, slot: usize) -> (u32, u32) {
-        (self.line.value(slot), self.age(slot))
-    }
-
-    #[inline]
-    fn age(&self, slot: usize) -> u32 {
-        match TIMED {
-            true => age_of(self.line.stamp_bits(slot), self.mark, self.now),
-            false => 0,
-        }
-    }
-}
+const WORD_BYTES: usize = size_of::<u64>();
+const BANK_CELLS: usize = u64::BITS as usize;
 
 impl<const BITS: u32, const TIMED: bool> Line<BITS, TIMED> {
     pub(super) const CELLS: usize =
         cells_per_line(BITS, if TIMED { Expire::Timer } else { Expire::None });
     const STAMPS: usize = (Self::CELLS * BITS as usize).div_ceil(8);
+    const PLANE_BYTES: usize = Self::CELLS.div_ceil(8);
     const MARK: usize = LINE_BYTES - size_of::<Epoch>();
+    const BANKS: usize = CellSet::<BITS, TIMED>::BANKS;
 
     /// All cells empty.
     pub(super) const EMPTY: Self = Line([0; LINE_BYTES]);
 
-    /// The line at `now`.
-    #[inline]
-    pub(super) fn at(&self, now: Epoch) -> LineView<'_, BITS, TIMED> {
-        LineView { line: self, mark: self.mark(), now }
+    /// The cells touched in this epoch. It says nothing of cells that are empty.
+    #[inline(always)]
+    pub(super) fn fresh(&self, now: Epoch) -> CellSet<BITS, TIMED> {
+        CellSet::from_banks(|bank| self.stamps(bank).fresh(self.mark(), now))
+    }
+
+    /// The cells touched in this epoch or the one before. It says nothing of cells that are empty.
+    #[inline(always)]
+    pub(super) fn alive(&self, now: Epoch) -> CellSet<BITS, TIMED> {
+        CellSet::from_banks(|bank| self.alive_in(bank, now))
+    }
+
+    /// Not inlined: few look-ups ask, and the others are quicker without what it takes.
+    #[inline(never)]
+    fn alive_in(&self, bank: usize, now: Epoch) -> u64 {
+        self.stamps(bank).alive(self.mark(), now)
     }
 
     /// Whether the line must be cleared of stale cells before it takes stamps of `now`.
     #[inline]
     pub(super) fn is_outdated(&self, now: Epoch) -> bool {
         TIMED && !is_in_window(now, self.mark())
+    }
+
+    /// Leaves a stamp on some cells. What it leaves on an empty one says nothing.
+    #[inline(always)]
+    pub(super) fn stamp(&mut self, cells: CellSet<BITS, TIMED>, stamp: Stamp) {
+        for bank in 0..Self::BANKS {
+            let stamps = self.stamps(bank).with(cells.bank(bank), stamp);
+            self.set_stamps(bank, stamps);
+        }
     }
 
     /// Clears the stale cells and marks the line with `now`; returns how many cells were stale.
@@ -81,20 +75,17 @@ impl<const BITS: u32, const TIMED: bool> Line<BITS, TIMED> {
             return 0;
         }
         let mut cleared = 0;
-        for first in (0..Self::CELLS).step_by(STAMPS_PER_WORD) {
-            // Where this reaches into the mark, the mark is written as it was read.
-            let Some(bytes) = self.word_at(Self::STAMPS + first / 4) else { break };
-            let stamps = u64::from_le_bytes(*bytes);
-            let here = STAMPS_PER_WORD.min(Self::CELLS - first);
-            let stale = stale_stamps(stamps, mark, now, here);
+        for bank in 0..Self::BANKS {
+            let stamps = self.stamps(bank);
+            let stale = !stamps.alive(mark, now) & Self::cells_of(bank);
             if stale == 0 {
                 continue;
             }
             // What is empty now gets a stamp that the next sweep need not stop at.
-            let lanes = stale * 3;
-            *bytes = (stamps & !lanes | repeated(now) & lanes).to_le_bytes();
-            for cell in (0..here).step_by(lanes_per_word(BITS)) {
-                cleared += self.clear_lanes(first + cell, stale >> (2 * cell));
+            self.set_stamps(bank, stamps.with(stale, now.stamp()));
+            let first = bank * BANK_CELLS;
+            for cell in (0..BANK_CELLS.min(Self::CELLS - first)).step_by(lanes_per_word(BITS)) {
+                cleared += self.clear_lanes(first + cell, stale >> cell);
             }
         }
         cleared
@@ -134,23 +125,39 @@ impl<const BITS: u32, const TIMED: bool> Line<BITS, TIMED> {
         }
     }
 
-    /// Whether a cell of a line that is not outdated was touched in time.
-    #[inline]
-    pub(super) fn is_alive(&self, slot: usize, now: Epoch) -> bool {
-        !TIMED || age_of(self.stamp_bits(slot), now, now) <= 1
+    /// The stamps of up to 64 cells, and whatever comes behind them.
+    #[inline(always)]
+    fn stamps(&self, bank: usize) -> StampPlanes {
+        let plane = |at| {
+            let (first, shift) = word_around(at + bank * WORD_BYTES);
+            let word = self.0.get(first..).and_then(<[u8]>::first_chunk);
+            word.map_or(0, |bytes| u64::from_le_bytes(*bytes)) >> shift
+        };
+        StampPlanes { low: plane(Self::STAMPS), high: plane(Self::STAMPS + Self::PLANE_BYTES) }
     }
 
-    /// Stamps a cell.
-    #[inline]
-    pub(super) fn set_stamp(&mut self, slot: usize, stamp: Stamp) {
-        let byte = &mut self.0[Self::STAMPS + slot / 4];
-        let shift = 2 * (slot % 4);
-        *byte = *byte & !(3 << shift) | stamp.bits() << shift;
+    /// Puts the stamps of up to 64 cells back, with whatever comes behind them: the upper bits
+    /// after the lower, behind which they come.
+    #[inline(always)]
+    fn set_stamps(&mut self, bank: usize, stamps: StampPlanes) {
+        let mut set_plane = |at, plane: u64| {
+            let (first, shift) = word_around(at + bank * WORD_BYTES);
+            if let Some(bytes) = self.word_at(first) {
+                let before = u64::from_le_bytes(*bytes) & !(u64::MAX << shift);
+                *bytes = (before | plane << shift).to_le_bytes();
+            }
+        };
+        set_plane(Self::STAMPS, stamps.low);
+        set_plane(Self::STAMPS + Self::PLANE_BYTES, stamps.high);
     }
 
-    #[inline]
-    fn stamp_bits(&self, slot: usize) -> u8 {
-        self.0[Self::STAMPS + slot / 4] >> (2 * (slot % 4)) & 3
+    /// Those of the 64 cells of a bank that there are.
+    #[inline(always)]
+    const fn cells_of(bank: usize) -> u64 {
+        match Self::CELLS - bank * BANK_CELLS {
+            cells @ ..BANK_CELLS => (1 << cells) - 1,
+            _ => u64::MAX,
+        }
     }
 
     #[inline]
@@ -162,26 +169,32 @@ impl<const BITS: u32, const TIMED: bool> Line<BITS, TIMED> {
     #[inline]
     fn seems_empty(&self) -> bool {
         let (words, _) = self.0.as_chunks();
-        let of_cells = words.iter().take(Self::STAMPS.div_ceil(size_of::<u64>()));
+        let of_cells = words.iter().take(Self::STAMPS.div_ceil(WORD_BYTES));
         of_cells.fold(0, |any, &word| any | u64::from_le_bytes(word)) == 0
     }
 
     #[inline]
-    fn word_at(&mut self, byte: usize) -> Option<&mut [u8; size_of::<u64>()]> {
+    fn word_at(&mut self, byte: usize) -> Option<&mut [u8; WORD_BYTES]> {
         self.0.get_mut(byte..).and_then(<[u8]>::first_chunk_mut)
     }
 
-    /// Empties those of the cells from `first` on whose stamps are marked; says how many were in
-    /// use.
+    /// Empties those of the cells from `first` on whose bits are set; says how many were in use.
     #[inline]
-    fn clear_lanes(&mut self, first: usize, stamps: u64) -> u64 {
+    fn clear_lanes(&mut self, first: usize, stale: u64) -> u64 {
         let Some(bytes) = self.word_at(first * BITS as usize / 8) else { return 0 };
         let cells = u64::from_le_bytes(*bytes);
         if cells == 0 {
             return 0;
         }
-        let lanes = lanes_of::<BITS>(stamps);
+        let lanes = lanes_of::<BITS>(stale);
         *bytes = (cells & !lanes).to_le_bytes();
         lanes_in_use::<BITS>(cells & lanes).into()
     }
+}
+
+/// Where in the line a word lies that has the bytes from `at` on, and how many bits come before.
+#[inline(always)]
+const fn word_around(at: usize) -> (usize, usize) {
+    let last = LINE_BYTES - WORD_BYTES;
+    if at <= last { (at, 0) } else { (last, 8 * (at - last)) }
 }

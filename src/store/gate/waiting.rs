@@ -7,7 +7,7 @@ use crate::random::mix;
 use crate::spec::{LayoutKind, RecycleAt, Sizing};
 use crate::state::{Lookup, State};
 use crate::store::aging::Epoch;
-use crate::store::{CellPlace, Dbf, Erase, Store, StoreError};
+use crate::store::{Dbf, Erase, FlowDigest, Store, StoreError};
 
 /// The last state that a machine can have marks a flow as let in. Who is in it is not held.
 const LET_IN: State = State::LAST;
@@ -189,6 +189,6 @@ const UNTIMED: Epoch = Epoch(0);
 
 /// Where a flow's bits are.
 #[inline]
-fn place(digest: u64) -> CellPlace {
-    CellPlace(mix(digest ^ SALT))
+fn place(digest: u64) -> FlowDigest {
+    FlowDigest(mix(digest ^ SALT))
 }
