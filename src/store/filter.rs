@@ -207,8 +207,9 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> Store for CellFilter<R, BI
                 let Some(salt) = salts.next() else { return old };
                 let new = self.rule.insert(old, salt, state);
                 shared_cells += usize::from(old != 0);
-                let saturates = self.rule.is_saturated(new) && !self.rule.is_saturated(old);
-                saturations += u64::from(saturates);
+                if self.rule.is_saturated(new) {
+                    saturations += u64::from(!self.rule.is_saturated(old));
+                }
                 new
             });
         }

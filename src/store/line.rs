@@ -74,10 +74,20 @@ impl<const BITS: u32, const TIMED: bool> Line<BITS, TIMED> {
         if self.seems_empty() {
             return 0;
         }
+        match now.0.wrapping_sub(mark.0) {
+            0..=3 => self.clear(now, |stamps| !stamps.alive(mark, now)),
+            // The way of most lines: to know that all is stale makes it short.
+            _ => self.clear(now, |_| u64::MAX),
+        }
+    }
+
+    /// Clears the cells that are stale by their stamps; returns how many were in use.
+    #[inline(always)]
+    fn clear(&mut self, now: Epoch, stale: impl Fn(StampPlanes) -> u64) -> u64 {
         let mut cleared = 0;
         for bank in 0..Self::BANKS {
             let stamps = self.stamps(bank);
-            let stale = !stamps.alive(mark, now) & Self::cells_of(bank);
+            let stale = stale(stamps) & Self::cells_of(bank);
             if stale == 0 {
                 continue;
             }

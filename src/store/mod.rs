@@ -25,7 +25,8 @@
 //! | `gate` | what flows pass with their second packet, before any store |
 //! | `recycling` | stores that empty themselves when full, at once or by halves |
 //! | `static_set` | no store of flows: Bloom-α, for sets that never change |
-//! | `cells`, `line`, `lanes` | packed cells with stamps, by line; several of them at once |
+//! | `cells`, `line` | packed cells with stamps, by line |
+//! | `lanes`, `planes`, `cell_set` | several cells of a line at once: their values, their stamps, which they are |
 //! | `layout`, `aging` | a flow's positions; epochs |
 //!
 //! # References
