@@ -290,6 +290,7 @@ struct Reader<'r, F> {
 impl<F: Source> Reader<'_, F> {
     /// Fills one round, not to the brim if the source makes us wait. Says whether there may be
     /// more.
+    #[inline(never)] // once per kind of source, not once more for each store
     fn fill(
         &mut self,
         round: &mut Round,

@@ -33,7 +33,7 @@ impl ByteOrder {
     }
 
     /// Several 32-bit numbers, with one decision on the byte order for all of them.
-    #[inline]
+    #[inline(always)]
     pub fn u32s<const COUNT: usize>(self, bytes: [[u8; 4]; COUNT]) -> [u32; COUNT] {
         let numbers = bytes.map(u32::from_le_bytes);
         match self {
