@@ -97,6 +97,21 @@ pub struct Packet {
     pub wire_bytes: u32,
 }
 
+impl Packet {
+    /// No packet yet: for places that one is put in.
+    pub const UNSPECIFIED: Packet = Packet {
+        time: Timestamp::from_nanos(0),
+        src: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+        dst: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+        src_port: 0,
+        dst_port: 0,
+        flags: TcpFlags(0),
+        vlan: [0; 2],
+        payload_bytes: 0,
+        wire_bytes: 0,
+    };
+}
+
 /// What makes packets one flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FlowKeyKind {
@@ -136,10 +151,6 @@ pub struct FlowId(pub u128);
 impl FlowId {
     /// How many shards there are, whatever the number of workers.
     pub const SHARDS: usize = 16;
-
-    const fn of_halves(low: u64, high: u64) -> FlowId {
-        FlowId(low as u128 | (high as u128) << 64)
-    }
 
     /// Bits for the positions of cells or buckets.
     pub const fn position_bits(self) -> u64 {
@@ -191,7 +202,7 @@ impl Keyer {
 
     /// The flow of each packet and its direction in it, for at most [`FlowGroup::MOST`] packets:
     /// together they cost less than one by one.
-    #[inline(always)]
+    #[inline]
     pub fn flows(&self, packets: &[Packet]) -> FlowGroup {
         match self.is_addresses_only() {
             true => FlowGroup::of(self, packets, |packet| {
@@ -240,8 +251,10 @@ impl FlowGroup {
     /// The flow of each packet and its direction in it, in their order.
     #[inline]
     pub fn iter(&self) -> impl Iterator<Item = (FlowId, Direction)> {
-        let ids = self.digests.iter().map(|&[low, high]| FlowId::of_halves(low, high));
-        ids.zip(self.directions.iter().copied())
+        let flow = |(&[low, high], &direction): (&[u64; 2], &Direction)| {
+            (FlowId(u128::from(low) | u128::from(high) << 64), direction)
+        };
+        self.digests.iter().zip(&self.directions).map(flow)
     }
 
     /// The flows of `packets`. Of an IPv4 packet, `ipv4` tells the words that its flow's digest is
@@ -259,10 +272,11 @@ impl FlowGroup {
         let (mut words, mut is_all_ipv4) = ([[0; N]; FlowGroup::MOST], true);
         let places = words.iter_mut().zip(&mut group.directions);
         for (packet, (words, direction)) in packets.iter().zip(places) {
-            match ipv4(packet) {
-                Some(told) => (*words, *direction) = told,
-                None => is_all_ipv4 = false,
-            }
+            let Some(told) = ipv4(packet) else {
+                is_all_ipv4 = false;
+                continue;
+            };
+            (*words, *direction) = told;
         }
         let words = words.get(..packets.len()).unwrap_or(&words);
         keyer.hash_key.digests(words, &mut group.digests);

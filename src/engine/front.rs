@@ -1,15 +1,16 @@
 //! The reading end: from a parsed packet to an event for the worker that owns its flow.
 
+use std::cell::Cell;
 use std::net::IpAddr;
 
 use super::clock::{Clock, Tick};
-use super::event::Event;
+use super::event::{Event, Round};
 use super::learning::Learning;
 use super::observer::NewRules;
 use super::run::RunPlan;
 use super::thresholds::{Firing, Losses, PreparedTuple, SketchLimits, Thresholds};
 use super::top::TopTalkers;
-use crate::flow::{Direction, FlowGroup, FlowId, FlowKeyKind, Keyer, Packet};
+use crate::flow::{FlowGroup, FlowKeyKind, Keyer, Packet};
 use crate::store::Epoch;
 use crate::time::Timestamp;
 
@@ -65,15 +66,12 @@ impl Front {
         }
     }
 
-    /// Makes events of a group of packets, the first of which has this index in its round. Counts
-    /// them against thresholds when all have been looked at: by then what that needs has come from
-    /// memory.
-    #[inline(always)] // once, into the loop that reads
+    /// Adds a group of packets and their events to a round. Counts them against thresholds when
+    /// all have been looked at: by then what that needs has come from memory.
     pub fn group(
         &mut self,
         packets: &[Packet],
-        first_index: usize,
-        mut push: impl FnMut(Event),
+        round: &mut Round,
         firings: &mut Vec<(u32, Firing)>,
     ) {
         if packets.is_empty() {
@@ -88,45 +86,47 @@ impl Front {
         if let Some(top) = &mut self.top {
             packets.iter().for_each(|packet| top.observe(packet));
         }
-        let (flows, mut latest) = (self.keyer.flows(packets), Timestamp::default());
-        for ((n, packet), flow) in packets.iter().enumerate().zip(flows.iter()) {
-            latest = latest.max(packet.time);
-            push(self.event(packet, flow, (first_index + n) as u32));
-        }
-        self.clock.pass_to(latest);
-        self.learning.pass_to(latest);
+        let first_index = round.packets.len() as u32;
+        round.packets.extend_from_slice(packets);
+        self.make_events(packets, first_index, round);
         let Some(thresholds) = &mut self.thresholds else { return };
-        for ((n, packet), tuple) in packets.iter().enumerate().zip(&tuples) {
-            let mut fired = |firing| firings.push(((first_index + n) as u32, firing));
+        let index = Cell::new(first_index);
+        let mut fired = |firing| firings.push((index.get(), firing));
+        for (packet, tuple) in packets.iter().zip(&tuples) {
             thresholds.observe_prepared(packet, *tuple, &mut fired);
+            index.set(index.get() + 1);
         }
     }
 
-    #[inline(always)]
-    fn event(
-        &mut self,
-        packet: &Packet,
-        (id, direction): (FlowId, Direction),
-        index: u32,
-    ) -> Event {
-        if packet.time >= self.moment.ends {
-            self.enter_moment(packet.time);
+    #[inline(never)] // a loop that needs all registers
+    fn make_events(&mut self, packets: &[Packet], first_index: u32, round: &mut Round) {
+        let (flows, mut latest) = (self.keyer.flows(packets), Timestamp::default());
+        for ((packet, (id, direction)), index) in
+            packets.iter().zip(flows.iter()).zip(first_index..)
+        {
+            latest = latest.max(packet.time);
+            if packet.time >= self.moment.ends {
+                self.enter_moment(packet.time);
+            }
+            if self.learning.observe_direction(id, direction) {
+                self.moment.no_session_muted = self.learning.mutes_no_session();
+            }
+            let watched = self.watch.is_some_and(|watch| watch.sees(packet));
+            let Some(place) = round.place(id) else { continue };
+            *place = Event {
+                id,
+                epoch: self.moment.tick.epoch,
+                index,
+                flags: packet.flags,
+                has_data: packet.payload_bytes > 0,
+                direction,
+                is_late: self.moment.tick.is_late,
+                watched,
+                no_session_muted: self.moment.no_session_muted,
+            };
         }
-        if self.learning.observe_direction(id, direction) {
-            self.moment.no_session_muted = self.learning.mutes_no_session();
-        }
-        let Moment { tick, no_session_muted, .. } = self.moment;
-        Event {
-            id,
-            epoch: tick.epoch,
-            index,
-            flags: packet.flags,
-            has_data: packet.payload_bytes > 0,
-            direction,
-            is_late: tick.is_late,
-            watched: self.watch.is_some_and(|watch| watch.sees(packet)),
-            no_session_muted,
-        }
+        self.clock.pass_to(latest);
+        self.learning.pass_to(latest);
     }
 
     /// Finds out what holds from the packet of this time on, and how long.
