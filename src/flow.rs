@@ -97,6 +97,21 @@ pub struct Packet {
     pub wire_bytes: u32,
 }
 
+impl Packet {
+    /// No packet yet: for places that one is put in.
+    pub const UNSPECIFIED: Packet = Packet {
+        time: Timestamp::from_nanos(0),
+        src: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+        dst: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+        src_port: 0,
+        dst_port: 0,
+        flags: TcpFlags(0),
+        vlan: [0; 2],
+        payload_bytes: 0,
+        wire_bytes: 0,
+    };
+}
+
 /// What makes packets one flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FlowKeyKind {
@@ -185,37 +200,32 @@ impl Keyer {
         if turned { (key.reversed(), Direction::Backward) } else { (key, Direction::Forward) }
     }
 
-    /// The digest of the packet's flow and its direction in it. IPv4 pairs, the common case, are
-    /// told without the detour by their key.
-    #[inline(always)]
-    pub fn flow_id(&self, packet: &Packet) -> (FlowId, Direction) {
-        match (packet.src, packet.dst) {
-            (IpAddr::V4(src), IpAddr::V4(dst)) if self.is_addresses_only() => {
-                (FlowId(self.hash_key.digest([pair_bits(src, dst)])), Direction::Forward)
-            }
-            _ => {
+    /// The flow of each packet and its direction in it, for at most [`FlowGroup::MOST`] packets:
+    /// together they cost less than one by one.
+    #[inline]
+    pub fn flows(&self, packets: &[Packet]) -> FlowGroup {
+        match self.is_addresses_only() {
+            true => FlowGroup::of(self, packets, |packet| {
+                Some(([ipv4_pair_bits(packet.src, packet.dst)?], Direction::Forward))
+            }),
+            false => FlowGroup::of(self, packets, |packet| {
                 let (key, direction) = self.key(packet);
-                (self.id(&key), direction)
-            }
+                Some(([ipv4_pair_bits(key.src, key.dst)?, key.rest_bits()], direction))
+            }),
         }
     }
 
     /// The digest of a flow key.
     #[inline(never)]
     pub fn id(&self, key: &FlowKey) -> FlowId {
-        let rest = u64::from(key.src_port) << 48
-            | u64::from(key.dst_port) << 32
-            | u64::from(key.vlan[0]) << 16
-            | u64::from(key.vlan[1]);
-        FlowId(match (key.src, key.dst) {
-            (IpAddr::V4(src), IpAddr::V4(dst)) => match self.is_addresses_only() {
-                true => self.hash_key.digest([pair_bits(src, dst)]),
-                false => self.hash_key.digest([pair_bits(src, dst), rest]),
-            },
-            (src, dst) => {
-                let (src, dst) = (bits_128(src), bits_128(dst));
-                let words = [(src >> 64) as u64, src as u64, (dst >> 64) as u64, dst as u64, rest];
-                self.hash_key.digest(words)
+        let hash_key = self.hash_key;
+        FlowId(match ipv4_pair_bits(key.src, key.dst) {
+            Some(addresses) if self.is_addresses_only() => hash_key.digest([addresses]),
+            Some(addresses) => hash_key.digest([addresses, key.rest_bits()]),
+            None => {
+                let (src, dst) = (bits_128(key.src), bits_128(key.dst));
+                let [s, d] = [src, dst].map(|bits| [(bits >> 64) as u64, bits as u64]);
+                hash_key.digest([s[0], s[1], d[0], d[1], key.rest_bits()])
             }
         })
     }
@@ -226,9 +236,78 @@ impl Keyer {
     }
 }
 
+/// The flows of a few packets that follow one another.
+#[derive(Debug, Clone)]
+pub struct FlowGroup {
+    /// Of each flow, its lower half first.
+    digests: [[u64; 2]; FlowGroup::MOST],
+    directions: [Direction; FlowGroup::MOST],
+}
+
+impl FlowGroup {
+    /// How many packets a group holds at most.
+    pub const MOST: usize = 16;
+
+    /// The flow of each packet and its direction in it, in their order.
+    #[inline]
+    pub fn iter(&self) -> impl Iterator<Item = (FlowId, Direction)> {
+        let flow = |(&[low, high], &direction): (&[u64; 2], &Direction)| {
+            (FlowId(u128::from(low) | u128::from(high) << 64), direction)
+        };
+        self.digests.iter().zip(&self.directions).map(flow)
+    }
+
+    /// The flows of `packets`. Of an IPv4 packet, `ipv4` tells the words that its flow's digest is
+    /// made from, and its direction.
+    #[inline(always)]
+    fn of<const N: usize>(
+        keyer: &Keyer,
+        packets: &[Packet],
+        ipv4: impl Fn(&Packet) -> Option<([u64; N], Direction)>,
+    ) -> FlowGroup {
+        let mut group = FlowGroup {
+            digests: [[0; 2]; FlowGroup::MOST],
+            directions: [Direction::Forward; FlowGroup::MOST],
+        };
+        let (mut words, mut is_all_ipv4) = ([[0; N]; FlowGroup::MOST], true);
+        let places = words.iter_mut().zip(&mut group.directions);
+        for (packet, (words, direction)) in packets.iter().zip(places) {
+            let Some(told) = ipv4(packet) else {
+                is_all_ipv4 = false;
+                continue;
+            };
+            (*words, *direction) = told;
+        }
+        let words = words.get(..packets.len()).unwrap_or(&words);
+        keyer.hash_key.digests(words, &mut group.digests);
+        if !is_all_ipv4 {
+            group.identify_ipv6(keyer, packets);
+        }
+        group
+    }
+
+    /// Adds what is still missing: their keys are longer, and hashed one by one.
+    #[inline(never)]
+    fn identify_ipv6(&mut self, keyer: &Keyer, packets: &[Packet]) {
+        let places = self.digests.iter_mut().zip(&mut self.directions);
+        for (packet, (digest, direction)) in packets.iter().zip(places) {
+            if ipv4_pair_bits(packet.src, packet.dst).is_none() {
+                let (key, told) = keyer.key(packet);
+                let FlowId(bits) = keyer.id(&key);
+                (*digest, *direction) = ([bits as u64, (bits >> 64) as u64], told);
+            }
+        }
+    }
+}
+
 #[inline]
-fn pair_bits(src: Ipv4Addr, dst: Ipv4Addr) -> u64 {
-    u64::from(src.to_bits()) << 32 | u64::from(dst.to_bits())
+fn ipv4_pair_bits(src: IpAddr, dst: IpAddr) -> Option<u64> {
+    match (src, dst) {
+        (IpAddr::V4(src), IpAddr::V4(dst)) => {
+            Some(u64::from(src.to_bits()) << 32 | u64::from(dst.to_bits()))
+        }
+        _ => None,
+    }
 }
 
 impl FlowKey {
@@ -250,6 +329,15 @@ impl FlowKey {
             dst_port: self.src_port,
             vlan: self.vlan,
         }
+    }
+
+    /// All but the addresses.
+    #[inline]
+    fn rest_bits(&self) -> u64 {
+        u64::from(self.src_port) << 48
+            | u64::from(self.dst_port) << 32
+            | u64::from(self.vlan[0]) << 16
+            | u64::from(self.vlan[1])
     }
 }
 
@@ -303,10 +391,23 @@ mod tests {
             let (there, back) = (pair.key(&there).0, pair.key(&back).0);
             assert_eq!(there, back.reversed());
             assert_ne!(pair.id(&there), pair.id(&back));
-            for keyer in [connection, pair, Keyer { vlan_in_key: true, ..pair }] {
-                let packet = packet(a, 5000, b, 80);
-                let (key, direction) = keyer.key(&packet);
-                assert_eq!(keyer.flow_id(&packet), (keyer.id(&key), direction));
+        }
+    }
+
+    #[test]
+    fn a_group_tells_of_each_packet_what_it_is_told_alone() {
+        let ends = [("10.0.0.1", "10.0.0.2"), ("10.0.0.9", "10.0.0.2"), ("2001:db8::1", "::2")];
+        let both_ways = |(a, b)| [packet(a, 5000, b, 80), packet(b, 80, a, 5000)];
+        let packets: Vec<Packet> = ends.into_iter().cycle().take(8).flat_map(both_ways).collect();
+        let pair = keyer(FlowKeyKind::Pair);
+        for keyer in [keyer(FlowKeyKind::Connection), pair, Keyer { vlan_in_key: true, ..pair }] {
+            let alone = |packet: &Packet| {
+                let (key, direction) = keyer.key(packet);
+                (keyer.id(&key), direction)
+            };
+            for count in 0..=FlowGroup::MOST {
+                let group = keyer.flows(&packets[..count]);
+                assert!(group.iter().take(count).eq(packets[..count].iter().map(alone)));
             }
         }
     }

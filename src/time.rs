@@ -17,16 +17,19 @@ impl Timestamp {
     pub const MAX: Timestamp = Timestamp(u64::MAX);
 
     /// The moment `nanos` nanoseconds after 1970.
+    #[inline]
     pub const fn from_nanos(nanos: u64) -> Self {
         Timestamp(nanos)
     }
 
     /// The moment `secs` seconds and `nanos` nanoseconds after 1970, saturating.
+    #[inline]
     pub const fn new(secs: u64, nanos: u64) -> Self {
         Timestamp(secs.saturating_mul(NANOS_PER_SEC).saturating_add(nanos))
     }
 
     /// Nanoseconds since 1970.
+    #[inline]
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
@@ -37,11 +40,13 @@ impl Timestamp {
     }
 
     /// Nanoseconds from `earlier` to here; 0 if `earlier` is later.
+    #[inline]
     pub const fn since(self, earlier: Timestamp) -> u64 {
         self.0.saturating_sub(earlier.0)
     }
 
     /// This moment `nanos` later, saturating.
+    #[inline]
     pub const fn plus(self, nanos: u64) -> Self {
         Timestamp(self.0.saturating_add(nanos))
     }

@@ -19,6 +19,7 @@
 mod error;
 pub mod file;
 mod filter;
+mod intake;
 mod link_type;
 pub mod live;
 pub mod parse;
@@ -28,6 +29,7 @@ mod tally;
 pub use error::{CaptureError, Damage};
 pub use file::{FileSource, TimeWindow};
 pub use filter::{Filter, FilterError};
+pub use intake::Intake;
 pub use link_type::LinkType;
 pub use live::{LiveError, LiveOptions, LiveSource};
 pub use tally::FrameTally;
@@ -47,21 +49,31 @@ pub struct Frame<'a> {
     pub bytes: &'a [u8],
 }
 
+/// Has a use for frames. Closures have, too; but a type of its own can insist on being inlined
+/// wherever a source finds a frame.
+pub trait TakeFrame {
+    /// Takes the next frame.
+    fn take(&mut self, frame: &Frame<'_>);
+}
+
+impl<F: FnMut(&Frame<'_>)> TakeFrame for F {
+    #[inline(always)]
+    fn take(&mut self, frame: &Frame<'_>) {
+        self(frame);
+    }
+}
+
 /// Hands out frames in the order in which they were captured.
 pub trait Source {
     /// The next frame, or `None` at the end. An error ends the source; damage inside a file is
     /// no error: the source remembers it and goes on with what is left.
     fn next_frame(&mut self) -> Result<Option<Frame<'_>>, CaptureError>;
 
-    /// Gives `take` the next frames, at most `most` of them, and no more than can be had without
+    /// Gives `taker` the next frames, at most `most` of them, and no more than can be had without
     /// waiting, but for the first. Says whether more may follow. For those who take all frames
     /// alike: a source that has many at hand gives them quicker so.
     #[inline(always)]
-    fn next_frames(
-        &mut self,
-        most: usize,
-        mut take: impl FnMut(&Frame<'_>),
-    ) -> Result<bool, CaptureError>
+    fn next_frames(&mut self, most: usize, taker: &mut impl TakeFrame) -> Result<bool, CaptureError>
     where
         Self: Sized,
     {
@@ -70,7 +82,7 @@ pub trait Source {
                 break;
             }
             let Some(frame) = self.next_frame()? else { return Ok(false) };
-            take(&frame);
+            taker.take(&frame);
         }
         Ok(true)
     }

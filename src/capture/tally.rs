@@ -1,6 +1,7 @@
 //! What is counted about the frames of a run, whatever is done with them.
 
 use super::parse::{Skip, SkipCounts};
+use crate::flow::Packet;
 use crate::time::Timestamp;
 
 /// Counts of frames: every one is a TCP packet or has a reason why not.
@@ -23,18 +24,34 @@ impl FrameTally {
     #[inline]
     pub fn add(&mut self, time: Timestamp, parsed: Result<u32, Skip>) {
         self.packets += 1;
-        match &mut self.span {
-            // Nearly always.
-            Some((_, last)) if time >= *last => *last = time,
-            Some((first, _)) => *first = time.min(*first),
-            None => self.span = Some((time, time)),
-        }
+        self.add_time(time);
         match parsed {
             Ok(wire_bytes) => {
                 self.tcp_packets += 1;
                 self.tcp_bytes += u64::from(wire_bytes);
             }
             Err(skip) => self.skipped.add(skip),
+        }
+    }
+
+    /// Counts frames that all were TCP packets.
+    #[inline]
+    pub fn add_packets(&mut self, packets: &[Packet]) {
+        self.packets += packets.len() as u64;
+        self.tcp_packets += packets.len() as u64;
+        for packet in packets {
+            self.tcp_bytes += u64::from(packet.wire_bytes);
+            self.add_time(packet.time);
+        }
+    }
+
+    #[inline]
+    fn add_time(&mut self, time: Timestamp) {
+        match &mut self.span {
+            // Nearly always.
+            Some((_, last)) if time >= *last => *last = time,
+            Some((first, _)) => *first = time.min(*first),
+            None => self.span = Some((time, time)),
         }
     }
 }

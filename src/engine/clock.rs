@@ -76,6 +76,23 @@ impl Clock {
         self.tick
     }
 
+    /// The time before which no packet changes the tick; for [`pass_to`](Self::pass_to), if there
+    /// is such a time.
+    #[inline]
+    pub fn next_change(&self) -> Timestamp {
+        match self.phase {
+            Phase::Nanos(_) => Timestamp::from_nanos(self.next_tick),
+            Phase::Operations(_) => Timestamp::default(),
+            Phase::Never => Timestamp::MAX,
+        }
+    }
+
+    /// Takes in packets up to `time`, all before the [`next_change`](Self::next_change).
+    #[inline]
+    pub fn pass_to(&mut self, time: Timestamp) {
+        self.now = self.now.max(time);
+    }
+
     /// Finds out the tick of `at`, and how long it lasts.
     #[cold]
     fn turn(&mut self, at: u64, phase: u64) {
@@ -87,6 +104,11 @@ impl Clock {
         // More than 2^32 epochs only come of idle timeouts that no packet could ever meet.
         self.tick =
             Tick { epoch: Epoch(u32::try_from(epoch - first).unwrap_or(u32::MAX)), is_late };
+    }
+
+    /// When in the life of flows it is.
+    pub fn tick(&self) -> Tick {
+        self.tick
     }
 
     /// The largest time so far.

@@ -32,6 +32,19 @@ pub struct Event {
 }
 
 impl Event {
+    /// No event yet: for places that one is put in.
+    const UNSPECIFIED: Event = Event {
+        id: FlowId(0),
+        epoch: Epoch(0),
+        index: 0,
+        flags: TcpFlags(0),
+        has_data: false,
+        direction: Direction::Forward,
+        is_late: false,
+        watched: false,
+        no_session_muted: false,
+    };
+
     /// What follows from the packet for a flow that was looked up.
     #[inline]
     pub fn step(&self, machine: &Machine, lookup: Lookup) -> Outcome {
@@ -51,16 +64,34 @@ pub struct Round {
     /// The packets, at their events' `index`.
     pub packets: Vec<Packet>,
     /// The events, by the shard of their flow.
-    events: [Vec<Event>; FlowId::SHARDS],
+    events: [Shard; FlowId::SHARDS],
 }
 
-/// An empty round, with room for all its packets and for twice the share of each shard.
+/// The events of one shard, and places for more.
+#[derive(Debug, Clone, Default)]
+struct Shard {
+    places: Vec<Event>,
+    filled: usize,
+}
+
+impl Shard {
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self) {
+        let places = (2 * self.places.len()).max(SHARD_PLACES);
+        self.places.resize(places, Event::UNSPECIFIED);
+    }
+}
+
+/// Twice the share of a shard.
+const SHARD_PLACES: usize = 2 * Round::PACKETS / FlowId::SHARDS;
+
+/// An empty round, with room for all its packets.
 impl Default for Round {
     fn default() -> Round {
-        let events = || Vec::with_capacity(2 * Round::PACKETS / FlowId::SHARDS);
         Round {
             packets: Vec::with_capacity(Round::PACKETS),
-            events: std::array::from_fn(|_| events()),
+            events: std::array::from_fn(|_| Shard::default()),
         }
     }
 }
@@ -71,22 +102,27 @@ impl Round {
 
     /// The events of a shard.
     pub fn events(&self, shard: usize) -> &[Event] {
-        self.events.get(shard).map_or(&[], Vec::as_slice)
+        let events = self.events.get(shard).and_then(|shard| shard.places.get(..shard.filled));
+        events.unwrap_or_default()
     }
 
-    /// The packets from `start` on, and where their events go.
-    #[inline]
-    pub fn split(&mut self, start: usize) -> (&[Packet], impl FnMut(Event)) {
-        let Round { packets, events } = self;
-        (packets.get(start..).unwrap_or_default(), |event: Event| {
-            events[event.id.shard() % FlowId::SHARDS].push(event);
-        })
+    /// The place of the next event of a flow. There is one before the event is made: making room
+    /// is a call, across which all that is known of the event would have to be kept somewhere.
+    #[inline(always)]
+    pub fn place(&mut self, id: FlowId) -> Option<&mut Event> {
+        let shard = &mut self.events[id.shard() % FlowId::SHARDS];
+        if shard.filled >= shard.places.len() {
+            shard.grow();
+        }
+        let place = shard.places.get_mut(shard.filled);
+        shard.filled += 1;
+        place
     }
 
     /// Puts its packets to what was found in them, and is empty again.
     pub fn give_back(&mut self, findings: &mut Findings) {
         std::mem::swap(&mut self.packets, &mut findings.packets);
         self.packets.clear();
-        self.events.iter_mut().for_each(Vec::clear);
+        self.events.iter_mut().for_each(|shard| shard.filled = 0);
     }
 }

@@ -1,20 +1,21 @@
 //! The reading end: from a parsed packet to an event for the worker that owns its flow.
 
+use std::cell::Cell;
 use std::net::IpAddr;
 
-use super::clock::Clock;
-use super::event::Event;
+use super::clock::{Clock, Tick};
+use super::event::{Event, Round};
 use super::learning::Learning;
 use super::observer::NewRules;
 use super::run::RunPlan;
 use super::thresholds::{Firing, Losses, PreparedTuple, SketchLimits, Thresholds};
 use super::top::TopTalkers;
-use crate::flow::{FlowKeyKind, Keyer, Packet};
+use crate::flow::{FlowGroup, FlowKeyKind, Keyer, Packet};
 use crate::store::Epoch;
 use crate::time::Timestamp;
 
 /// Packets that go through the front together, at most.
-pub const GROUP: usize = 16;
+pub const GROUP: usize = FlowGroup::MOST;
 
 /// Two addresses whose flows are shown step by step, in either direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,9 +30,17 @@ pub struct Front {
     thresholds: Option<Thresholds>,
     seed: u64,
     top: Option<TopTalkers>,
-    last: Epoch,
+    moment: Moment,
     time: Timestamp,
     lost_frames: u64,
+}
+
+/// What all packets have in common, from one on until their time reaches `ends`.
+#[derive(Debug, Clone, Copy)]
+struct Moment {
+    tick: Tick,
+    no_session_muted: bool,
+    ends: Timestamp,
 }
 
 impl Front {
@@ -41,66 +50,96 @@ impl Front {
         thresholds.retain(|threshold| plan.shown.contains(threshold.rule));
         let sketches = || Thresholds::new(&thresholds, plan.seed, SketchLimits::default());
         let sees_both_directions = plan.keyer.kind == FlowKeyKind::Connection;
+        let clock = Clock::new(plan.phase);
+        let over = Timestamp::default();
         Front {
             keyer: plan.keyer,
-            clock: Clock::new(plan.phase),
+            moment: Moment { tick: clock.tick(), no_session_muted: true, ends: over },
+            clock,
             learning: Learning::new(plan.startup_nanos, sees_both_directions),
             watch: plan.watch,
             thresholds: (!thresholds.is_empty()).then(sketches),
             seed: plan.seed,
             top: plan.top_talkers.then(TopTalkers::default),
-            last: Epoch::default(),
             time: Timestamp::default(),
             lost_frames: 0,
         }
     }
 
-    /// Makes events of a group of packets, the first of which has this index in its round. Counts
-    /// them against thresholds when all have been looked at: by then what that needs has come from
-    /// memory.
-    #[inline(always)] // once, into the loop that reads
+    /// Adds a group of packets and their events to a round. Counts them against thresholds when
+    /// all have been looked at: by then what that needs has come from memory.
     pub fn group(
         &mut self,
         packets: &[Packet],
-        first_index: usize,
-        mut push: impl FnMut(Event),
+        round: &mut Round,
         firings: &mut Vec<(u32, Firing)>,
     ) {
+        if packets.is_empty() {
+            return;
+        }
         let mut tuples = [PreparedTuple::NOTHING; GROUP];
-        let indexed = || packets.iter().zip(first_index as u32..);
-        for ((packet, index), tuple) in indexed().zip(&mut tuples) {
-            if let Some(thresholds) = &self.thresholds {
+        if let Some(thresholds) = &self.thresholds {
+            for (packet, tuple) in packets.iter().zip(&mut tuples) {
                 *tuple = thresholds.prepare(packet);
             }
-            push(self.event(packet, index));
         }
+        if let Some(top) = &mut self.top {
+            packets.iter().for_each(|packet| top.observe(packet));
+        }
+        let first_index = round.packets.len() as u32;
+        round.packets.extend_from_slice(packets);
+        self.make_events(packets, first_index, round);
         let Some(thresholds) = &mut self.thresholds else { return };
-        for ((packet, index), tuple) in indexed().zip(tuples) {
-            let mut fired = |firing| firings.push((index, firing));
-            thresholds.observe_prepared(packet, tuple, &mut fired);
+        let index = Cell::new(first_index);
+        let mut fired = |firing| firings.push((index.get(), firing));
+        for (packet, tuple) in packets.iter().zip(&tuples) {
+            thresholds.observe_prepared(packet, *tuple, &mut fired);
+            index.set(index.get() + 1);
         }
     }
 
-    #[inline(always)]
-    fn event(&mut self, packet: &Packet, index: u32) -> Event {
-        let (id, direction) = self.keyer.flow_id(packet);
-        let tick = self.clock.advance(packet.time);
-        self.last = tick.epoch;
-        if let Some(top) = &mut self.top {
-            top.observe(packet);
+    #[inline(never)] // a loop that needs all registers
+    fn make_events(&mut self, packets: &[Packet], first_index: u32, round: &mut Round) {
+        let (flows, mut latest) = (self.keyer.flows(packets), Timestamp::default());
+        for ((packet, (id, direction)), index) in
+            packets.iter().zip(flows.iter()).zip(first_index..)
+        {
+            latest = latest.max(packet.time);
+            if packet.time >= self.moment.ends {
+                self.enter_moment(packet.time);
+            }
+            if self.learning.observe_direction(id, direction) {
+                self.moment.no_session_muted = self.learning.mutes_no_session();
+            }
+            let watched = self.watch.is_some_and(|watch| watch.sees(packet));
+            let Some(place) = round.place(id) else { continue };
+            *place = Event {
+                id,
+                epoch: self.moment.tick.epoch,
+                index,
+                flags: packet.flags,
+                has_data: packet.payload_bytes > 0,
+                direction,
+                is_late: self.moment.tick.is_late,
+                watched,
+                no_session_muted: self.moment.no_session_muted,
+            };
         }
-        self.learning.observe(packet.time, id, direction);
-        Event {
-            id,
-            epoch: tick.epoch,
-            index,
-            flags: packet.flags,
-            has_data: packet.payload_bytes > 0,
-            direction,
-            is_late: tick.is_late,
-            watched: self.watch.is_some_and(|watch| watch.sees(packet)),
+        self.clock.pass_to(latest);
+        self.learning.pass_to(latest);
+    }
+
+    /// Finds out what holds from the packet of this time on, and how long.
+    #[cold]
+    #[inline(never)]
+    fn enter_moment(&mut self, time: Timestamp) {
+        let tick = self.clock.advance(time);
+        self.learning.pass_to(time);
+        self.moment = Moment {
+            tick,
             no_session_muted: self.learning.mutes_no_session(),
-        }
+            ends: self.clock.next_change().min(self.learning.next_change()),
+        };
     }
 
     /// Lets time pass without a packet: what waited in vain is told. Says which epoch it is if all
@@ -110,9 +149,8 @@ impl Front {
         if let Some(thresholds) = &mut self.thresholds {
             thresholds.idle(now, &mut |firing| firings.push((u32::MAX, firing)));
         }
-        let aged = self.clock.idle(now);
-        self.last = aged.unwrap_or(self.last);
-        aged
+        self.moment.ends = Timestamp::default();
+        self.clock.idle(now)
     }
 
     /// Takes note of how many frames were lost on the way so far.
@@ -121,6 +159,7 @@ impl Front {
         if lost_frames > self.lost_frames {
             self.lost_frames = lost_frames;
             self.learning.lost();
+            self.moment.ends = Timestamp::default();
         }
     }
 
@@ -164,7 +203,7 @@ impl Front {
 
     /// The epoch of the last packet.
     pub fn epoch(&self) -> Epoch {
-        self.last
+        self.clock.tick().epoch
     }
 
     /// Whether the capture seems to show one direction of its flows only.

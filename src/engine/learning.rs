@@ -56,26 +56,51 @@ impl Learning {
     /// Takes in a packet.
     #[inline]
     pub fn observe(&mut self, time: Timestamp, id: FlowId, direction: Direction) {
+        self.pass_to(time);
+        self.observe_direction(id, direction);
+    }
+
+    /// Takes in the time of a packet, or the latest of several.
+    #[inline]
+    pub fn pass_to(&mut self, time: Timestamp) {
         self.first.get_or_insert(time);
         self.now = self.now.max(time);
+    }
+
+    /// The time before which no packet's time changes whether the rules are mute.
+    pub fn next_change(&self) -> Timestamp {
+        match self.first {
+            None => Timestamp::default(),
+            Some(first) if self.is_starting_up() => first.plus(self.startup_nanos),
+            Some(_) => Timestamp::MAX,
+        }
+    }
+
+    /// Takes in which way a packet goes along its flow. Says whether that changed the verdict on
+    /// the capture.
+    #[inline]
+    pub fn observe_direction(&mut self, id: FlowId, direction: Direction) -> bool {
         if !self.judges_directions {
-            return;
+            return false;
         }
         let flow = &mut self.sample[id.salt() as usize % SAMPLE];
         if flow.tag != id.fingerprint() {
             *flow = Sampled { tag: id.fingerprint(), forward: 0, backward: 0 };
         }
         if flow.forward + flow.backward >= PACKETS_TO_JUDGE {
-            return;
+            return false;
         }
         match direction {
             Direction::Forward => flow.forward += 1,
             Direction::Backward => flow.backward += 1,
         }
-        if flow.forward + flow.backward == PACKETS_TO_JUDGE {
-            let both = flow.forward > 0 && flow.backward > 0;
-            self.judge(both);
+        if flow.forward + flow.backward < PACKETS_TO_JUDGE {
+            return false;
         }
+        let both_directions = flow.forward > 0 && flow.backward > 0;
+        let was_one_way = self.looks_one_way;
+        self.judge(both_directions);
+        self.looks_one_way != was_one_way
     }
 
     fn judge(&mut self, both_directions: bool) {

@@ -19,8 +19,8 @@ use super::thresholds::{Firing, Losses};
 use super::verify::{Scope, Verifier};
 use super::worker::{WorkPlan, Worker};
 use crate::capture::parse::Parser;
-use crate::capture::{CaptureError, FrameTally, Source};
-use crate::flow::{FlowId, Keyer};
+use crate::capture::{CaptureError, FrameTally, Intake, Source};
+use crate::flow::{FlowId, Keyer, Packet};
 use crate::machine::{RuleSet, Rules, Suppressions};
 use crate::spec::StoreSpec;
 use crate::store::{Store, StoreError, StoreStats, StoreUser, with_store};
@@ -290,6 +290,7 @@ struct Reader<'r, F> {
 impl<F: Source> Reader<'_, F> {
     /// Fills one round, not to the brim if the source makes us wait. Says whether there may be
     /// more.
+    #[inline(never)] // once per kind of source, not once more for each store
     fn fill(
         &mut self,
         round: &mut Round,
@@ -298,16 +299,13 @@ impl<F: Source> Reader<'_, F> {
     ) -> Result<bool, CaptureError> {
         let (source, front, parser) = (&mut *self.source, &mut *self.front, self.parser);
         let mut frames_left = ROUND_FRAMES_MAX;
+        let mut places = [Packet::UNSPECIFIED; GROUP];
         while round.packets.len() + GROUP <= Round::PACKETS && frames_left > 0 {
-            let start = round.packets.len();
-            let more = source.next_frames(GROUP, |frame| {
-                let parsed = parser.parse_with(frame, |packet| round.packets.push(packet));
-                frames.add(frame.time, parsed.map(|()| frame.wire_bytes));
-            });
+            let mut intake = Intake::new(parser, &mut places, frames);
+            let more = source.next_frames(GROUP, &mut intake);
             frames_left = frames_left.saturating_sub(GROUP);
             // What was read before an end or an error counts.
-            let (packets, push) = round.split(start);
-            front.group(packets, start, push, firings);
+            front.group(intake.finish(), round, firings);
             if !more? {
                 return Ok(false);
             }

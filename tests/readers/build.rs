@@ -46,14 +46,18 @@ fn read_many(paths: &[PathBuf], window: TimeWindow, most: usize) -> Result<Outco
     let mut frames = Vec::new();
     loop {
         let before = frames.len();
-        let more = source.next_frames(most, |frame| frames.push(seen_of(frame)))?;
+        let more =
+            source.next_frames(most, &mut |frame: &Frame<'_>| frames.push(seen_of(frame)))?;
         assert!(frames.len() - before <= most, "no more than asked for");
         if !more {
             break;
         }
         assert_eq!(frames.len() - before, most, "a file never makes anybody wait");
     }
-    assert!(!source.next_frames(most, |_| unreachable!())?, "the end stays the end");
+    assert!(
+        !source.next_frames(most, &mut |_: &Frame<'_>| unreachable!())?,
+        "the end stays the end"
+    );
     Ok(outcome(frames, &source))
 }
 

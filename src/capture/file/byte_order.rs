@@ -33,12 +33,11 @@ impl ByteOrder {
     }
 
     /// Several 32-bit numbers, with one decision on the byte order for all of them.
-    #[inline]
-    pub fn u32s<const COUNT: usize>(self, bytes: [[u8; 4]; COUNT]) -> [u32; COUNT] {
-        let numbers = bytes.map(u32::from_le_bytes);
+    #[inline(always)]
+    pub fn u32s<const COUNT: usize>(self, bytes: &[[u8; 4]; COUNT]) -> [u32; COUNT] {
         match self {
-            ByteOrder::Little => numbers,
-            ByteOrder::Big => numbers.map(u32::swap_bytes),
+            ByteOrder::Little => std::array::from_fn(|n| u32::from_le_bytes(bytes[n])),
+            ByteOrder::Big => std::array::from_fn(|n| u32::from_be_bytes(bytes[n])),
         }
     }
 

@@ -15,7 +15,7 @@ use super::pcapng::{self, PcapngReader};
 use super::progress::{Counted, ReadProgress};
 use super::read_ahead::ReadAhead;
 use super::record::{Flaw, Record};
-use crate::capture::{CaptureError, Frame, LinkType};
+use crate::capture::{CaptureError, LinkType, TakeFrame};
 
 /// Enough to know every format by, and what the shortest captures have: more must not be waited
 /// for, the next bytes of a live pipe may come late.
@@ -158,12 +158,12 @@ impl CaptureReader {
         }
     }
 
-    /// Gives `take` at most `most` frames of those whose records are in the buffer; says how many.
+    /// Gives `taker` at most `most` frames of those whose records are in the buffer; says how many.
     /// None may mean that [`advance`](Self::advance) is needed to find the next.
     #[inline(always)]
-    pub fn give_buffered(&mut self, most: usize, take: impl FnMut(&Frame<'_>)) -> usize {
+    pub fn give_buffered(&mut self, most: usize, taker: &mut impl TakeFrame) -> usize {
         match self {
-            CaptureReader::Pcap(reader) => reader.give_buffered(most, take),
+            CaptureReader::Pcap(reader) => reader.give_buffered(most, taker),
             CaptureReader::Pcapng(_) => 0,
         }
     }

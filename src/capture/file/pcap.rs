@@ -14,7 +14,7 @@ use std::io::BufRead as _;
 use super::block_buffer::BlockBuffer;
 use super::byte_order::ByteOrder;
 use super::record::{Flaw, MAX_CAPTURED_BYTES, Record};
-use crate::capture::{Frame, LinkType};
+use crate::capture::{Frame, LinkType, TakeFrame};
 use crate::time::{NANOS_PER_SEC, Timestamp};
 
 const FILE_HEADER_BYTES: usize = 24;
@@ -53,20 +53,26 @@ impl Layout {
         })
     }
 
-    /// The header of the record that `bytes` begin with, if all of it is there.
+    /// What the header of the record that `bytes` begin with says, if it has come so far.
     #[inline(always)]
     fn header(self, bytes: &[u8]) -> Option<RecordHeader> {
-        let (words, _) = bytes.get(..self.record_header_bytes)?.as_chunks();
+        let (words, _) = bytes.first_chunk::<RECORD_HEADER_BYTES>()?.as_chunks();
         let [seconds, fraction, first_length, second_length] =
-            self.order.u32s(*words.first_chunk()?);
-        let captured_bytes = match self.lengths_may_be_turned {
-            true => first_length.min(second_length),
-            false => first_length,
+            self.order.u32s(words.first_chunk()?);
+        let (captured_bytes, wire_bytes) = match first_length <= second_length {
+            true => (first_length, second_length),
+            false => self.lengths_out_of_order(first_length, second_length),
         };
         let nanos =
             u64::from(seconds) * NANOS_PER_SEC + u64::from(fraction) * self.nanos_per_fraction;
-        let (time, wire_bytes) = (Timestamp::from_nanos(nanos), first_length.max(second_length));
-        Some(RecordHeader { time, captured_bytes, wire_bytes })
+        Some(RecordHeader { time: Timestamp::from_nanos(nanos), captured_bytes, wire_bytes })
+    }
+
+    /// The bytes captured and on the wire where the first length is the larger: turned, or a wire
+    /// length that cannot be right.
+    #[cold]
+    fn lengths_out_of_order(self, first: u32, second: u32) -> (u32, u32) {
+        if self.lengths_may_be_turned { (second, first) } else { (first, first) }
     }
 }
 
@@ -121,24 +127,21 @@ impl PcapReader {
         })
     }
 
-    /// Gives `take` at most `most` frames of records that the buffer holds; says how many.
+    /// Gives `taker` at most `most` frames of records that the buffer holds; says how many.
     #[inline(always)] // one loop with what is made of the frames
-    pub fn give_buffered(&mut self, most: usize, mut take: impl FnMut(&Frame<'_>)) -> usize {
+    pub fn give_buffered(&mut self, most: usize, taker: &mut impl TakeFrame) -> usize {
         let (Some(link_type), layout) = (self.link_type, self.layout) else { return 0 };
         let unread = self.buffer.unread();
         let (mut rest, mut given) = (unread, 0);
-        while given < most {
+        while given < most
+            && let Some(header) = layout.header(rest)
             // What claims too much is left for `advance` to find fault with.
-            let header = layout.header(rest);
-            let Some(header) = header.filter(|told| told.captured_bytes <= MAX_CAPTURED_BYTES)
-            else {
-                break;
-            };
-            let record_bytes = layout.record_header_bytes + header.captured_bytes as usize;
-            let Some((record, next)) = rest.split_at_checked(record_bytes) else { break };
-            let bytes = record.get(layout.record_header_bytes..).unwrap_or_default();
+            && header.captured_bytes <= MAX_CAPTURED_BYTES
+            && let Some((_, body)) = rest.split_at_checked(layout.record_header_bytes)
+            && let Some((bytes, next)) = body.split_at_checked(header.captured_bytes as usize)
+        {
             let RecordHeader { time, wire_bytes, .. } = header;
-            take(&Frame { time, link_type, wire_bytes, bytes });
+            taker.take(&Frame { time, link_type, wire_bytes, bytes });
             (rest, given) = (next, given + 1);
         }
         let read = unread.len() - rest.len();

@@ -155,7 +155,7 @@ impl PcapngReader {
         }
         let (fields, _) = self.buffer.unread().get(BODY_OFFSET..block_bytes)?.as_chunks();
         let fields: &[[u8; 4]; 5] = fields.first_chunk()?;
-        let [mut interface, high, low, captured, wire_bytes] = self.order.u32s(*fields);
+        let [mut interface, high, low, captured, wire_bytes] = self.order.u32s(fields);
         if block_type == OBSOLETE_PACKET {
             interface = self.order.u16_at(fields.as_flattened(), 0)?.into();
         }

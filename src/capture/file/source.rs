@@ -9,7 +9,7 @@ use super::open::{CaptureReader, Place, Purpose};
 use super::progress::ReadProgress;
 use super::record::Record;
 use super::time_window::TimeWindow;
-use crate::capture::{CaptureError, Damage, Filter, Frame, LinkType, Source};
+use crate::capture::{CaptureError, Damage, Filter, Frame, LinkType, Source, TakeFrame};
 
 /// Frames of captures on disk and standard input, one input after the other.
 ///
@@ -150,12 +150,12 @@ impl Source for FileSource {
     fn next_frames(
         &mut self,
         most: usize,
-        mut take: impl FnMut(&Frame<'_>),
+        taker: &mut impl TakeFrame,
     ) -> Result<bool, CaptureError> {
         let mut left = most;
         while left > 0 {
             left -= match &mut self.current {
-                Some(reader) if self.takes_all => reader.give_buffered(left, &mut take),
+                Some(reader) if self.takes_all => reader.give_buffered(left, taker),
                 _ => 0,
             };
             if left == 0 || left < most && self.may_wait() {
@@ -163,7 +163,7 @@ impl Source for FileSource {
             }
             // One that is not here in whole, or that this way does not give; or the end.
             let Some(frame) = self.next_frame()? else { return Ok(false) };
-            take(&frame);
+            taker.take(&frame);
             left -= 1;
         }
         Ok(true)

@@ -120,7 +120,8 @@ impl Parser {
     ) -> Result<T, Skip> {
         match fast::parse(frame, &mut take) {
             Some(taken) => Ok(taken),
-            None => self.walk(frame).map(take),
+            // A copy, so that the frame itself need not lie in memory for the common shapes.
+            None => self.walk(&{ *frame }).map(take),
         }
     }
 

@@ -3,7 +3,9 @@
 //! SipHash-1-3 with 128 bits of output: the one fast hash that is designed against chosen inputs,
 //! so that nobody who can send packets can aim them at one cell of a filter. Ours takes whole
 //! words, which saves the byte shuffling of a general implementation; a test holds it to the
-//! `siphasher` crate.
+//! `siphasher` crate. `wide` computes several digests at once.
+
+mod wide;
 
 /// The secret that keys every digest of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,8 +22,21 @@ impl HashKey {
     }
 
     /// SipHash-1-3-128 of `words`, read as little-endian bytes.
-    #[inline(always)]
+    #[inline]
     pub fn digest<const N: usize>(self, words: [u64; N]) -> u128 {
+        let [low, high] = self.digest_halves(words);
+        u128::from(low) | u128::from(high) << 64
+    }
+
+    /// The digest of each of `inputs`, its lower half first, as [`digest`](Self::digest) gives it.
+    #[inline]
+    pub fn digests<const N: usize>(self, inputs: &[[u64; N]], digests: &mut [[u64; 2]]) {
+        wide::digests(self, inputs, digests);
+    }
+
+    /// The digest's lower and upper half.
+    #[inline(always)] // into `wide`'s loop, which is compiled for another processor
+    fn digest_halves<const N: usize>(self, words: [u64; N]) -> [u64; 2] {
         let mut v = Sip {
             v0: self.k0 ^ 0x736f_6d65_7073_6575,
             v1: self.k1 ^ 0x646f_7261_6e64_6f6d ^ 0xee,
@@ -36,7 +51,7 @@ impl HashKey {
         let low = v.squeeze();
         v.v1 ^= 0xdd;
         let high = v.squeeze();
-        u128::from(low) | u128::from(high) << 64
+        [low, high]
     }
 }
 
@@ -48,7 +63,7 @@ struct Sip {
 }
 
 impl Sip {
-    #[inline]
+    #[inline(always)]
     fn round(&mut self) {
         self.v0 = self.v0.wrapping_add(self.v1);
         self.v2 = self.v2.wrapping_add(self.v3);
@@ -62,14 +77,14 @@ impl Sip {
         self.v2 = self.v2.rotate_left(32);
     }
 
-    #[inline]
+    #[inline(always)]
     fn absorb(&mut self, word: u64) {
         self.v3 ^= word;
         self.round();
         self.v0 ^= word;
     }
 
-    #[inline]
+    #[inline(always)]
     fn squeeze(&mut self) -> u64 {
         self.round();
         self.round();
@@ -95,6 +110,25 @@ mod tests {
             assert_eq!(key.digest(words), oracle.hash(&bytes(&words)).as_u128());
             let pair = [words[0]];
             assert_eq!(key.digest(pair), oracle.hash(&bytes(&pair)).as_u128());
+        }
+    }
+
+    #[test]
+    fn many_at_once_are_as_one_by_one() {
+        fn check<const N: usize>(count: usize) {
+            let (key, mut random) = (HashKey::from_seed(7), crate::random::Random::new(2));
+            let inputs: Vec<[u64; N]> =
+                (0..count).map(|_| std::array::from_fn(|_| random.next_u64())).collect();
+            let mut digests = vec![[0; 2]; count];
+            key.digests(&inputs, &mut digests);
+            for (words, [low, high]) in inputs.iter().zip(digests) {
+                assert_eq!(u128::from(low) | u128::from(high) << 64, key.digest(*words));
+            }
+        }
+        // whole groups of lanes, and what is left over
+        for count in 0..40 {
+            check::<1>(count);
+            check::<2>(count);
         }
     }
 }
