@@ -67,17 +67,15 @@ impl Front {
         firings: &mut Vec<(u32, Firing)>,
     ) {
         let mut tuples = [PreparedTuple::NOTHING; GROUP];
-        let indexed = || packets.iter().zip(first_index as u32..);
-        for ((packet, index), tuple) in indexed().zip(&mut tuples) {
-            if let Some(thresholds) = &self.thresholds {
-                *tuple = thresholds.prepare(packet);
-            }
+        if let Some(thresholds) = &self.thresholds {
+            thresholds.prepare_group(packets, &mut tuples);
+        }
+        for (packet, index) in packets.iter().zip(first_index as u32..) {
             push(self.event(packet, index));
         }
-        let Some(thresholds) = &mut self.thresholds else { return };
-        for ((packet, index), tuple) in indexed().zip(tuples) {
-            let mut fired = |firing| firings.push((index, firing));
-            thresholds.observe_prepared(packet, tuple, &mut fired);
+        if let Some(thresholds) = &mut self.thresholds {
+            let mut fired = |at, firing| firings.push(((first_index + at) as u32, firing));
+            thresholds.observe_group(packets, &tuples, &mut fired);
         }
     }
 

@@ -29,12 +29,14 @@ pub(super) struct Window<'w, T> {
 }
 
 impl<T: Tally> Window<'_, T> {
+    #[inline]
     fn filled(&self) -> impl Iterator<Item = &T> {
         let filled = *self.filled;
         self.slices.iter().enumerate().filter(move |(n, _)| filled >> n & 1 == 1).map(|(_, s)| s)
     }
 
     /// A slice to add to.
+    #[inline]
     fn fill(&mut self, slice: usize) -> Option<&mut T> {
         let place = self.slices.get_mut(slice)?;
         if *self.filled >> slice & 1 == 0 {
@@ -76,6 +78,7 @@ impl Tally for Events {
 
 /// Counts different items.
 impl Tally for Bitmap {
+    #[inline]
     fn add(window: &mut Window<'_, Self>, slice: usize, item: u64) -> bool {
         let is_new = !window.filled().any(|slice| slice.contains(item));
         if let Some(slice) = window.fill(slice) {
@@ -122,20 +125,32 @@ struct Head {
 }
 
 impl Head {
-    fn is_idle(&self, slice: u64, at_nanos: u64) -> bool {
-        slice.saturating_sub(self.slice) >= SLICES as u64 && self.silent_until_nanos <= at_nanos
-    }
-
-    /// What makes a key stay: silence that is to be kept, then weight, then youth.
-    fn worth(&self, slice: u64, at_nanos: u64) -> (bool, u64, u64) {
-        match self.is_idle(slice, at_nanos) {
-            true => (false, 0, 0),
-            false => (self.silent_until_nanos > at_nanos, self.weight, self.slice),
+    /// What makes a key stay: silence that is to be kept, then weight, then youth, as one number.
+    /// An idle key is worth nothing.
+    #[inline]
+    fn worth(&self, slice: u64, at_nanos: u64) -> u128 {
+        let silent = self.silent_until_nanos > at_nanos;
+        if !silent && slice.saturating_sub(self.slice) >= SLICES as u64 {
+            return 0;
         }
+        u128::from(silent) << 127 | u128::from(self.weight) << 64 | u128::from(self.slice)
     }
 }
 
+/// The first of those that are worth the least, and how much that is.
+fn least_worthy(heads: &[Head; WAYS], slice: u64, at_nanos: u64) -> (usize, u128) {
+    let mut least = (0, u128::MAX);
+    for (way, head) in heads.iter().enumerate() {
+        let worth = head.worth(slice, at_nanos);
+        if worth < least.1 {
+            least = (way, worth);
+        }
+    }
+    least
+}
+
 /// Moves a key's window on to a slice; time that runs backwards counts as the youngest slice.
+#[inline]
 fn advance<T: Tally>(head: &mut Head, slices: &mut [T; SLICES], slice: u64) {
     let passed = slice.saturating_sub(head.slice).min(SLICES as u64);
     if passed == 0 {
@@ -173,6 +188,7 @@ pub(super) struct KeyTable<T> {
     windows: Box<[[[T; SLICES]; WAYS]]>,
     trigger: Trigger,
     trigger_weight: u64,
+    slicing: Slicing,
     pub evicted: u64,
     pub suppressed: u64,
 }
@@ -187,6 +203,7 @@ impl<T: Tally> KeyTable<T> {
             windows: vec![[[T::default(); SLICES]; WAYS]; sets].into_boxed_slice(),
             trigger,
             trigger_weight: T::weight_of(trigger.count),
+            slicing: Slicing::new(trigger.window_nanos),
             evicted: 0,
             suppressed: 0,
         }
@@ -200,7 +217,7 @@ impl<T: Tally> KeyTable<T> {
     /// Counts an item (its hash) for a key (its hash) at a time that does not run backwards.
     pub fn count(&mut self, key: u64, item: u64, at_nanos: u64) -> Option<Reached> {
         let (trigger, trigger_weight) = (self.trigger, self.trigger_weight);
-        let slice = at_nanos / (trigger.window_nanos / SLICES as u64).max(1);
+        let slice = self.slicing.number_at(at_nanos);
         let (head, slices) = self.entry(key, slice, at_nanos)?;
         advance(head, slices, slice);
         let mut window = Window { slices, filled: &mut head.filled };
@@ -230,15 +247,37 @@ impl<T: Tally> KeyTable<T> {
         if let Some(way) = keys.iter().position(|taken| *taken == key) {
             return Some((heads.get_mut(way)?, windows.get_mut(way)?));
         }
-        let worth = |(_, head): &(usize, &Head)| head.worth(slice, at_nanos);
-        let (way, victim) = heads.iter().enumerate().min_by_key(worth)?;
-        let taken = keys.get_mut(way)?;
-        let never_used = *taken == 0 && victim.slice == 0;
-        self.evicted += u64::from(!never_used && !victim.is_idle(slice, at_nanos));
+        let (way, worth) = least_worthy(heads, slice, at_nanos);
+        self.evicted += u64::from(worth > 0);
         let (head, window) = (heads.get_mut(way)?, windows.get_mut(way)?);
-        *taken = key;
+        *keys.get_mut(way)? = key;
         *head = Head { slice, ..Head::default() };
         Some((head, window))
+    }
+}
+
+/// Which slice of time it is.
+#[derive(Debug)]
+struct Slicing {
+    slice_nanos: u64,
+    /// The slice last asked for, and when it began: most times need no division.
+    number: u64,
+    began_nanos: u64,
+}
+
+impl Slicing {
+    fn new(window_nanos: u64) -> Self {
+        let slice_nanos = (window_nanos / SLICES as u64).max(1);
+        Slicing { slice_nanos, number: 0, began_nanos: 0 }
+    }
+
+    #[inline]
+    fn number_at(&mut self, at_nanos: u64) -> u64 {
+        if at_nanos.wrapping_sub(self.began_nanos) >= self.slice_nanos {
+            self.number = at_nanos / self.slice_nanos;
+            self.began_nanos = self.number * self.slice_nanos;
+        }
+        self.number
     }
 }
 

@@ -22,6 +22,7 @@ pub struct Bitmap {
 
 impl Bitmap {
     /// Adds an item, given by its hash.
+    #[inline]
     pub fn add(&mut self, hash: u64) {
         let bit = hash as u32 % BITMAP_BITS;
         if let Some(word) = self.words.get_mut(bit as usize / 64) {
@@ -30,6 +31,7 @@ impl Bitmap {
     }
 
     /// Whether this item, or one that shares its bit, was added.
+    #[inline]
     pub fn contains(&self, hash: u64) -> bool {
         let bit = hash as u32 % BITMAP_BITS;
         self.words.get(bit as usize / 64).is_some_and(|word| word >> (bit % 64) & 1 == 1)
@@ -79,6 +81,7 @@ impl Sampling {
     }
 
     /// Whether an item is looked at, by bits of its hash that [`Bitmap::add`] leaves alone.
+    #[inline]
     pub fn takes(self, hash: u64) -> bool {
         (hash >> 32) & ((1 << self.shift) - 1) == 0
     }

@@ -1,4 +1,4 @@
-//! One threshold rule at work: which events it counts, for which key.
+//! Threshold rules at work: which events each counts, for which key.
 
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -16,16 +16,83 @@ enum Table {
     Distinct(KeyTable<Bitmap>, Sampling),
 }
 
+/// All rules and their counts.
+#[derive(Debug)]
+pub(super) struct RuleCounters {
+    /// By what they count, so that what happens goes straight to those that ask for it.
+    by_counted: [Vec<RuleCounter>; COUNTED_KINDS],
+    keys_per_rule: usize,
+    hasher: TupleHasher,
+}
+
+const COUNTED_KINDS: usize = Counted::UnsolicitedSynAcks as usize + 1;
+
+impl RuleCounters {
+    pub fn new(rules: &[ThresholdRule], keys_per_rule: usize, hasher: TupleHasher) -> Self {
+        let by_counted = std::array::from_fn(|_| Vec::new());
+        let mut counters = RuleCounters { by_counted, keys_per_rule, hasher };
+        counters.follow(rules);
+        counters
+    }
+
+    /// Goes on with other rules. Those that are the same as before keep their counts.
+    pub fn follow(&mut self, rules: &[ThresholdRule]) {
+        let mut old: Vec<RuleCounter> =
+            self.by_counted.iter_mut().flat_map(std::mem::take).collect();
+        for rule in rules {
+            let counter = match old.iter().position(|old| old.rule == *rule) {
+                Some(at) => old.swap_remove(at),
+                None => RuleCounter::new(*rule, self.keys_per_rule, self.hasher),
+            };
+            if let Some(counters) = self.by_counted.get_mut(rule.counted as usize) {
+                counters.push(counter);
+            }
+        }
+    }
+
+    /// Counts what happened to (or with) a packet, by all rules that ask for it.
+    #[inline]
+    pub fn count(
+        &mut self,
+        counted: Counted,
+        packet: &Packet,
+        at_nanos: u64,
+        fired: &mut impl FnMut(Firing),
+    ) {
+        for rule in self.by_counted.get_mut(counted as usize).into_iter().flatten() {
+            if let Some(firing) = rule.count(packet, Timestamp::from_nanos(at_nanos)) {
+                fired(firing);
+            }
+        }
+    }
+
+    pub fn evicted_keys(&self) -> u64 {
+        self.iter().map(RuleCounter::evicted_keys).sum()
+    }
+
+    pub fn suppressed(&self) -> u64 {
+        self.iter().map(RuleCounter::suppressed).sum()
+    }
+
+    pub fn memory_bytes(&self) -> usize {
+        self.iter().map(RuleCounter::memory_bytes).sum()
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &RuleCounter> {
+        self.by_counted.iter().flatten()
+    }
+}
+
 /// A rule and its counts.
 #[derive(Debug)]
-pub(super) struct RuleCounter {
+struct RuleCounter {
     rule: ThresholdRule,
     hasher: TupleHasher,
     table: Table,
 }
 
 impl RuleCounter {
-    pub fn new(rule: ThresholdRule, keys: usize, hasher: TupleHasher) -> Self {
+    fn new(rule: ThresholdRule, keys: usize, hasher: TupleHasher) -> Self {
         let mut trigger = Trigger {
             count: u64::from(rule.count.max(1)),
             window_nanos: rule.window_nanos,
@@ -42,17 +109,7 @@ impl RuleCounter {
         RuleCounter { rule, hasher, table }
     }
 
-    /// Whether it counts for this very rule.
-    pub fn is_of(&self, rule: &ThresholdRule) -> bool {
-        self.rule == *rule
-    }
-
-    pub fn counts(&self, counted: Counted) -> bool {
-        self.rule.counted == counted
-    }
-
-    /// Counts what happened to (or with) a packet.
-    pub fn count(&mut self, packet: &Packet, at: Timestamp) -> Option<Firing> {
+    fn count(&mut self, packet: &Packet, at: Timestamp) -> Option<Firing> {
         let (key, item, at_nanos) = (self.key(packet), self.item(packet), at.as_nanos());
         let reached = match &mut self.table {
             Table::Events(keys) => keys.count(key, item, at_nanos)?,
@@ -78,21 +135,21 @@ impl RuleCounter {
         })
     }
 
-    pub fn evicted_keys(&self) -> u64 {
+    fn evicted_keys(&self) -> u64 {
         match &self.table {
             Table::Events(keys) => keys.evicted,
             Table::Distinct(keys, _) => keys.evicted,
         }
     }
 
-    pub fn suppressed(&self) -> u64 {
+    fn suppressed(&self) -> u64 {
         match &self.table {
             Table::Events(keys) => keys.suppressed,
             Table::Distinct(keys, _) => keys.suppressed,
         }
     }
 
-    pub fn memory_bytes(&self) -> usize {
+    fn memory_bytes(&self) -> usize {
         match &self.table {
             Table::Events(keys) => keys.memory_bytes(),
             Table::Distinct(keys, _) => keys.memory_bytes(),
