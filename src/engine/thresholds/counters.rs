@@ -11,7 +11,9 @@ const SLICES: usize = 4;
 const WAYS: usize = 8;
 
 /// What one slice of a window holds.
-pub(super) trait Tally: Copy + Default {
+pub(super) trait Tally: Copy {
+    const EMPTY: Self;
+
     /// Adds an item to one slice; says whether the window weighs one more for it.
     fn add(window: &mut Window<'_, Self>, slice: usize, item: u64) -> bool;
     /// Grows with the total, and is cheaper to tell.
@@ -41,7 +43,7 @@ impl<T: Tally> Window<'_, T> {
         let place = self.slices.get_mut(slice)?;
         if *self.filled >> slice & 1 == 0 {
             *self.filled |= 1 << slice;
-            *place = T::default();
+            *place = T::EMPTY;
         }
         Some(place)
     }
@@ -52,10 +54,12 @@ impl<T: Tally> Window<'_, T> {
 }
 
 /// Counts everything.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Events(u32);
 
 impl Tally for Events {
+    const EMPTY: Events = Events(0);
+
     fn add(window: &mut Window<'_, Self>, slice: usize, _item: u64) -> bool {
         let Some(Events(count)) = window.fill(slice) else { return false };
         let more = count.checked_add(1);
@@ -78,9 +82,11 @@ impl Tally for Events {
 
 /// Counts different items.
 impl Tally for Bitmap {
+    const EMPTY: Bitmap = Bitmap::EMPTY;
+
     #[inline]
     fn add(window: &mut Window<'_, Self>, slice: usize, item: u64) -> bool {
-        let is_new = !window.filled().any(|slice| slice.contains(item));
+        let is_new = !window.holds(item);
         if let Some(slice) = window.fill(slice) {
             slice.add(item);
         }
@@ -100,14 +106,48 @@ impl Tally for Bitmap {
     }
 }
 
-fn united(window: &Window<'_, Bitmap>) -> Bitmap {
-    window.filled().fold(Bitmap::default(), |all, slice| all.union(slice))
+impl Window<'_, Bitmap> {
+    #[inline]
+    fn holds(&self, item: u64) -> bool {
+        // A new key's window is not worth a loop.
+        *self.filled != 0 && self.filled().any(|slice| slice.contains(item))
+    }
 }
 
-/// The keys of a set: one cache line.
-#[derive(Debug, Clone, Copy, Default)]
-#[repr(align(64))]
-struct Keys([u64; WAYS]);
+fn united(window: &Window<'_, Bitmap>) -> Bitmap {
+    window.filled().fold(Bitmap::EMPTY, |all, slice| all.union(slice))
+}
+
+/// The keys that share a place: a look-up reads one cache line, whatever else there is.
+#[derive(Debug, Clone, Copy)]
+#[repr(C, align(64))]
+struct Set<T> {
+    keys: [u64; WAYS],
+    heads: [Head; WAYS],
+    windows: [[T; SLICES]; WAYS],
+}
+
+impl<T: Tally> Set<T> {
+    fn empty() -> Self {
+        Set { keys: [0; WAYS], heads: [Head::default(); WAYS], windows: [[T::EMPTY; SLICES]; WAYS] }
+    }
+
+    /// Where a new key goes: to the first place that is idle at a time in this slice, or else to the
+    /// first whose key is worth the least. Says whether that key loses something.
+    #[inline(never)]
+    fn victim(&self, slice: u64, at_nanos: u64) -> (usize, bool) {
+        // The oldest slice of a window that is still open.
+        let horizon = slice.saturating_sub(SLICES as u64 - 1);
+        let mut least = (0, u64::MAX);
+        for (way, head) in self.heads.iter().enumerate() {
+            let Some(worth) = head.worth(horizon, at_nanos) else { return (way, false) };
+            if worth < least.1 {
+                least = (way, worth);
+            }
+        }
+        (least.0, least.1 > 0)
+    }
+}
 
 /// What is to be known of a key before its window is looked at. Two to a cache line.
 #[derive(Debug, Clone, Copy, Default)]
@@ -126,27 +166,20 @@ struct Head {
 
 impl Head {
     /// What makes a key stay: silence that is to be kept, then weight, then youth, as one number.
-    /// An idle key is worth nothing.
+    /// Nothing, if it is idle: no silence and no slice since `horizon`.
     #[inline]
-    fn worth(&self, slice: u64, at_nanos: u64) -> u128 {
-        let silent = self.silent_until_nanos > at_nanos;
-        if !silent && slice.saturating_sub(self.slice) >= SLICES as u64 {
-            return 0;
+    fn worth(&self, horizon: u64, at_nanos: u64) -> Option<u64> {
+        if self.silent_until_nanos > at_nanos {
+            return Some(self.worth_in_silence(horizon));
         }
-        u128::from(silent) << 127 | u128::from(self.weight) << 64 | u128::from(self.slice)
+        let youth = self.slice.checked_sub(horizon)?;
+        Some(self.weight << 16 | youth)
     }
-}
 
-/// The first of those that are worth the least, and how much that is.
-fn least_worthy(heads: &[Head; WAYS], slice: u64, at_nanos: u64) -> (usize, u128) {
-    let mut least = (0, u128::MAX);
-    for (way, head) in heads.iter().enumerate() {
-        let worth = head.worth(slice, at_nanos);
-        if worth < least.1 {
-            least = (way, worth);
-        }
+    #[cold]
+    fn worth_in_silence(&self, horizon: u64) -> u64 {
+        1 << 63 | self.weight << 16 | self.slice.saturating_sub(horizon)
     }
-    least
 }
 
 /// Moves a key's window on to a slice; time that runs backwards counts as the youngest slice.
@@ -180,12 +213,10 @@ pub(super) struct Reached {
     pub suppressed: u64,
 }
 
-/// The keys of one rule. Keys, heads and windows lie apart: most counts look at one line of each.
+/// The keys of one rule.
 #[derive(Debug)]
 pub(super) struct KeyTable<T> {
-    keys: Box<[Keys]>,
-    heads: Box<[[Head; WAYS]]>,
-    windows: Box<[[[T; SLICES]; WAYS]]>,
+    sets: Box<[Set<T>]>,
     trigger: Trigger,
     trigger_weight: u64,
     slicing: Slicing,
@@ -198,9 +229,7 @@ impl<T: Tally> KeyTable<T> {
     pub fn new(keys: usize, trigger: Trigger) -> Self {
         let sets = keys.clamp(WAYS, 1 << 24).div_ceil(WAYS).next_power_of_two();
         KeyTable {
-            keys: vec![Keys::default(); sets].into_boxed_slice(),
-            heads: vec![[Head::default(); WAYS]; sets].into_boxed_slice(),
-            windows: vec![[[T::default(); SLICES]; WAYS]; sets].into_boxed_slice(),
+            sets: vec![Set::empty(); sets].into_boxed_slice(),
             trigger,
             trigger_weight: T::weight_of(trigger.count),
             slicing: Slicing::new(trigger.window_nanos),
@@ -211,7 +240,7 @@ impl<T: Tally> KeyTable<T> {
 
     /// Bytes allocated.
     pub fn memory_bytes(&self) -> usize {
-        size_of_val(&*self.keys) + size_of_val(&*self.heads) + size_of_val(&*self.windows)
+        size_of_val(&*self.sets)
     }
 
     /// Counts an item (its hash) for a key (its hash) at a time that does not run backwards.
@@ -241,16 +270,15 @@ impl<T: Tally> KeyTable<T> {
         slice: u64,
         at_nanos: u64,
     ) -> Option<(&mut Head, &mut [T; SLICES])> {
-        let set = (key >> 40) as usize & (self.keys.len() - 1);
-        let (Keys(keys), heads) = (self.keys.get_mut(set)?, self.heads.get_mut(set)?);
-        let windows = self.windows.get_mut(set)?;
-        if let Some(way) = keys.iter().position(|taken| *taken == key) {
-            return Some((heads.get_mut(way)?, windows.get_mut(way)?));
+        let at = (key >> 40) as usize & (self.sets.len() - 1);
+        let set = self.sets.get_mut(at)?;
+        if let Some(way) = set.keys.iter().position(|taken| *taken == key) {
+            return Some((set.heads.get_mut(way)?, set.windows.get_mut(way)?));
         }
-        let (way, worth) = least_worthy(heads, slice, at_nanos);
-        self.evicted += u64::from(worth > 0);
-        let (head, window) = (heads.get_mut(way)?, windows.get_mut(way)?);
-        *keys.get_mut(way)? = key;
+        let (way, evicts) = set.victim(slice, at_nanos);
+        self.evicted += u64::from(evicts);
+        *set.keys.get_mut(way)? = key;
+        let (head, window) = (set.heads.get_mut(way)?, set.windows.get_mut(way)?);
         *head = Head { slice, ..Head::default() };
         Some((head, window))
     }

@@ -59,9 +59,10 @@ impl RuleCounters {
         at_nanos: u64,
         fired: &mut impl FnMut(Firing),
     ) {
-        for rule in self.by_counted.get_mut(counted as usize).into_iter().flatten() {
-            if let Some(firing) = rule.count(packet, Timestamp::from_nanos(at_nanos)) {
-                fired(firing);
+        let Some(rules) = self.by_counted.get_mut(counted as usize) else { return };
+        for rule in rules {
+            if let Some(reached) = rule.count(packet, at_nanos) {
+                fired(rule.firing(reached, packet, at_nanos));
             }
         }
     }
@@ -109,30 +110,34 @@ impl RuleCounter {
         RuleCounter { rule, hasher, table }
     }
 
-    fn count(&mut self, packet: &Packet, at: Timestamp) -> Option<Firing> {
-        let (key, item, at_nanos) = (self.key(packet), self.item(packet), at.as_nanos());
-        let reached = match &mut self.table {
-            Table::Events(keys) => keys.count(key, item, at_nanos)?,
+    fn count(&mut self, packet: &Packet, at_nanos: u64) -> Option<Reached> {
+        let (key, item) = (self.key(packet), self.item(packet));
+        match &mut self.table {
+            Table::Events(keys) => keys.count(key, item, at_nanos),
             Table::Distinct(keys, sampling) if sampling.takes(item) => {
                 let Reached { count, suppressed } = keys.count(key, item, at_nanos)?;
-                Reached { count: sampling.scale(count), suppressed }
+                Some(Reached { count: sampling.scale(count), suppressed })
             }
-            Table::Distinct(..) => return None,
-        };
+            Table::Distinct(..) => None,
+        }
+    }
+
+    #[cold]
+    fn firing(&self, reached: Reached, packet: &Packet, at_nanos: u64) -> Firing {
         let (source, destination) = match self.rule.per {
             ThresholdKey::Source | ThresholdKey::SourceAndPort => (Some(packet.src), None),
             ThresholdKey::Destination => (None, Some(packet.dst)),
             ThresholdKey::Pair => (Some(packet.src), Some(packet.dst)),
         };
-        Some(Firing {
+        Firing {
             rule: self.rule.rule,
-            time: at,
+            time: Timestamp::from_nanos(at_nanos),
             source,
             destination,
             packet: *packet,
             count: reached.count,
             suppressed: reached.suppressed,
-        })
+        }
     }
 
     fn evicted_keys(&self) -> u64 {
@@ -156,6 +161,7 @@ impl RuleCounter {
         }
     }
 
+    #[inline]
     fn key(&self, packet: &Packet) -> u64 {
         match self.rule.per {
             ThresholdKey::Source => self.hasher.address(packet.src, 0),
@@ -170,6 +176,7 @@ impl RuleCounter {
     }
 
     /// What must differ to count again; rules that count events do not ask.
+    #[inline]
     fn item(&self, packet: &Packet) -> u64 {
         match self.rule.counted {
             Counted::UnansweredPorts => self.hasher.number(u64::from(packet.dst_port)),
@@ -180,6 +187,7 @@ impl RuleCounter {
 }
 
 /// A host of IPv4, the /64 of IPv6: a host there may use any address of it.
+#[inline]
 fn network(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V4(v4) => IpAddr::V4(v4),
