@@ -111,7 +111,9 @@ impl Thresholds {
         fired: &mut impl FnMut(usize, Firing),
     ) {
         for (at, (packet, &PreparedTuple(hash))) in packets.iter().zip(tuples).enumerate() {
-            self.advance(packet.time, &mut |firing| fired(at, firing));
+            if self.is_due(packet.time) {
+                self.wake(&mut |firing| fired(at, firing));
+            }
             let seen = self.recent.touch(hash);
             let ordinary = is_ordinary(packet.flags) && (seen || packet.payload_bytes > 0);
             if !ordinary || self.pending.may_hold(hash) {
@@ -125,14 +127,16 @@ impl Thresholds {
         let hash = self.hasher.tuple(packet);
         self.recent.prefetch(hash);
         if !is_ordinary(packet.flags) || self.pending.may_hold(hash) {
-            self.prepare_to_examine(packet, hash);
+            self.pending.prefetch(hash);
+            if may_end(packet.flags) {
+                self.prepare_storm(packet, hash);
+            }
         }
         hash
     }
 
     #[inline(never)]
-    fn prepare_to_examine(&self, packet: &Packet, hash: u64) {
-        self.pending.prefetch(hash);
+    fn prepare_storm(&self, packet: &Packet, hash: u64) {
         for (flag, _) in ENDINGS {
             if packet.flags.has(flag) {
                 self.recent.prefetch(self.nth_ending(packet, hash, flag, 1));
@@ -141,10 +145,8 @@ impl Thresholds {
     }
 
     /// Lets time pass before a packet of this time.
-    #[inline]
     pub fn advance(&mut self, now: Timestamp, fired: &mut impl FnMut(Firing)) {
-        self.now_nanos = self.now_nanos.max(now.as_nanos());
-        if self.now_nanos >= self.wake_nanos {
+        if self.is_due(now) {
             self.wake(fired);
         }
     }
@@ -183,6 +185,13 @@ impl Thresholds {
         self.recent.memory_bytes() + self.pending.memory_bytes() + self.rules.memory_bytes()
     }
 
+    /// Sets the time; whether anything is due by then.
+    #[inline(always)]
+    fn is_due(&mut self, now: Timestamp) -> bool {
+        self.now_nanos = self.now_nanos.max(now.as_nanos());
+        self.now_nanos >= self.wake_nanos
+    }
+
     #[cold]
     fn wake(&mut self, fired: &mut impl FnMut(Firing)) {
         while let Some(first) = self.pending.pop_due(self.now_nanos) {
@@ -197,7 +206,9 @@ impl Thresholds {
     /// A packet of a 5-tuple whose first packet may wait.
     #[inline(never)]
     fn examine(&mut self, packet: &Packet, hash: u64, seen: bool, fired: &mut impl FnMut(Firing)) {
-        self.storm(packet, hash, seen, fired);
+        if may_end(packet.flags) {
+            self.storm(packet, hash, seen, fired);
+        }
         let Some((found, first)) = self.pending.find(hash) else {
             self.begin(packet, hash, seen);
             return;
@@ -251,6 +262,7 @@ impl Thresholds {
     /// Counts RST and FIN that are stray or repeated. How connections end is no storm: up to
     /// three of a kind in each direction of a known 5-tuple, which leaves room for
     /// retransmissions, for captures that see packets twice and for ports used again.
+    #[inline(never)]
     fn storm(&mut self, packet: &Packet, hash: u64, seen: bool, fired: &mut impl FnMut(Firing)) {
         for (flag, counted) in ENDINGS {
             if packet.flags.has(flag) {
@@ -273,6 +285,7 @@ impl Thresholds {
 }
 
 /// Counts what waited in vain.
+#[inline(never)]
 fn fail(
     rules: &mut RuleCounters,
     first: &First,
@@ -298,6 +311,12 @@ const ENDINGS: [(TcpFlags, Counted); 2] =
     [(TcpFlags::RST, Counted::Resets), (TcpFlags::FIN, Counted::Fins)];
 
 const SYN_ACK: TcpFlags = TcpFlags::SYN.with(TcpFlags::ACK);
+
+/// Whether there are any [`ENDINGS`].
+#[inline]
+fn may_end(flags: TcpFlags) -> bool {
+    flags.0 & (TcpFlags::RST.0 | TcpFlags::FIN.0) != 0
+}
 
 /// Whether these may be the flags of a packet of an open flow: ACK, and nothing that opens or ends.
 #[inline]

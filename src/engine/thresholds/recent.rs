@@ -23,6 +23,8 @@ struct Block {
 #[derive(Debug)]
 pub(super) struct Recent {
     blocks: Box<[Block]>,
+    /// Their number less 1.
+    block_mask: usize,
     keys_in_young: usize,
     period_nanos: u64,
     rotate_at_nanos: u64,
@@ -34,6 +36,7 @@ impl Recent {
         let blocks = keys.div_ceil(KEYS_PER_BLOCK).next_power_of_two();
         Recent {
             blocks: vec![Block::default(); blocks].into_boxed_slice(),
+            block_mask: blocks - 1,
             keys_in_young: 0,
             period_nanos: period_nanos.max(1),
             rotate_at_nanos: 0,
@@ -83,7 +86,7 @@ impl Recent {
 
     #[inline(always)]
     fn block_of(&self, hash: u64) -> usize {
-        (hash >> 32) as usize & (self.blocks.len() - 1)
+        (hash >> 32) as usize & self.block_mask
     }
 
     /// Bytes allocated.

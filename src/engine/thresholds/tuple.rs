@@ -4,7 +4,7 @@
 //! from the seed: who does not know the seed cannot aim packets at one place of a table, and what
 //! a lucky one could gain is a lower count, never a wrong flow state.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use crate::flow::Packet;
 use crate::random::Random;
@@ -55,14 +55,19 @@ impl TupleHasher {
 
     #[inline(always)]
     fn endpoints(&self, packet: &Packet) -> (u64, u64) {
-        let from = self.endpoint(packet.src, packet.src_port);
-        (from, self.endpoint(packet.dst, packet.dst_port))
+        match (packet.src, packet.dst) {
+            (IpAddr::V4(src), IpAddr::V4(dst)) => {
+                (endpoint_v4(src, packet.src_port), endpoint_v4(dst, packet.dst_port))
+            }
+            (src, dst) => {
+                (self.endpoint(src, packet.src_port), self.endpoint(dst, packet.dst_port))
+            }
+        }
     }
 
-    #[inline(always)]
     fn endpoint(&self, address: IpAddr, port: u16) -> u64 {
         match address {
-            IpAddr::V4(v4) => u64::from(v4.to_bits()) << 16 | u64::from(port),
+            IpAddr::V4(v4) => endpoint_v4(v4, port),
             IpAddr::V6(v6) => {
                 let bits = v6.to_bits();
                 let address = fold((bits >> 64) as u64 ^ self.keys[2], bits as u64 ^ self.keys[3]);
@@ -70,6 +75,11 @@ impl TupleHasher {
             }
         }
     }
+}
+
+#[inline(always)]
+fn endpoint_v4(address: Ipv4Addr, port: u16) -> u64 {
+    u64::from(address.to_bits()) << 16 | u64::from(port)
 }
 
 /// Both halves of the 128-bit product, folded together.
