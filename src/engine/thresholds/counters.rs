@@ -182,13 +182,10 @@ impl Head {
     }
 }
 
-/// Moves a key's window on to a slice; time that runs backwards counts as the youngest slice.
-#[inline]
+/// Moves a key's window on to a younger slice.
+#[inline(never)]
 fn advance<T: Tally>(head: &mut Head, slices: &mut [T; SLICES], slice: u64) {
     let passed = slice.saturating_sub(head.slice).min(SLICES as u64);
-    if passed == 0 {
-        return;
-    }
     head.slice = slice;
     let mut window = Window { slices, filled: &mut head.filled };
     for gone in 0..passed {
@@ -245,10 +242,24 @@ impl<T: Tally> KeyTable<T> {
 
     /// Counts an item (its hash) for a key (its hash) at a time that does not run backwards.
     pub fn count(&mut self, key: u64, item: u64, at_nanos: u64) -> Option<Reached> {
-        let (trigger, trigger_weight) = (self.trigger, self.trigger_weight);
         let slice = self.slicing.number_at(at_nanos);
-        let (head, slices) = self.entry(key, slice, at_nanos)?;
-        advance(head, slices, slice);
+        let at = (key >> 40) as usize & (self.sets.len() - 1);
+        let set = self.sets.get_mut(at)?;
+        let way = match set.keys.iter().position(|taken| *taken == key) {
+            Some(way) => way,
+            None => {
+                let (way, evicts) = set.victim(slice, at_nanos);
+                self.evicted += u64::from(evicts);
+                *set.keys.get_mut(way)? = key;
+                *set.heads.get_mut(way)? = Head { slice, ..Head::default() };
+                way
+            }
+        };
+        let (head, slices) = (set.heads.get_mut(way)?, set.windows.get_mut(way)?);
+        // Time that runs backwards counts as the youngest slice.
+        if slice > head.slice {
+            advance(head, slices, slice);
+        }
         let mut window = Window { slices, filled: &mut head.filled };
         head.weight += u64::from(T::add(&mut window, head.slice as usize % SLICES, item));
         if at_nanos < head.silent_until_nanos {
@@ -256,32 +267,19 @@ impl<T: Tally> KeyTable<T> {
             self.suppressed += 1;
             return None;
         }
-        (head.weight >= trigger_weight).then(|| {
-            let count = T::total(&window);
-            head.silent_until_nanos = at_nanos.saturating_add(trigger.cooldown_nanos);
-            Reached { count, suppressed: std::mem::take(&mut head.suppressed).into() }
-        })
-    }
-
-    /// The key's entry; a new one takes the place of an idle key or of the one with the least.
-    fn entry(
-        &mut self,
-        key: u64,
-        slice: u64,
-        at_nanos: u64,
-    ) -> Option<(&mut Head, &mut [T; SLICES])> {
-        let at = (key >> 40) as usize & (self.sets.len() - 1);
-        let set = self.sets.get_mut(at)?;
-        if let Some(way) = set.keys.iter().position(|taken| *taken == key) {
-            return Some((set.heads.get_mut(way)?, set.windows.get_mut(way)?));
+        if head.weight < self.trigger_weight {
+            return None;
         }
-        let (way, evicts) = set.victim(slice, at_nanos);
-        self.evicted += u64::from(evicts);
-        *set.keys.get_mut(way)? = key;
-        let (head, window) = (set.heads.get_mut(way)?, set.windows.get_mut(way)?);
-        *head = Head { slice, ..Head::default() };
-        Some((head, window))
+        head.silent_until_nanos = at_nanos.saturating_add(self.trigger.cooldown_nanos);
+        Some(reached(head, slices))
     }
+}
+
+/// What a key has reached; what was counted for it in silence is told now.
+#[cold]
+fn reached<T: Tally>(head: &mut Head, slices: &mut [T; SLICES]) -> Reached {
+    let count = T::total(&Window { slices, filled: &mut head.filled });
+    Reached { count, suppressed: std::mem::take(&mut head.suppressed).into() }
 }
 
 /// Which slice of time it is.
