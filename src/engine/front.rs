@@ -1,6 +1,5 @@
 //! The reading end: from a parsed packet to an event for the worker that owns its flow.
 
-use std::cell::Cell;
 use std::net::IpAddr;
 
 use super::clock::{Clock, Tick};
@@ -79,22 +78,17 @@ impl Front {
         }
         let mut tuples = [PreparedTuple::NOTHING; GROUP];
         if let Some(thresholds) = &self.thresholds {
-            for (packet, tuple) in packets.iter().zip(&mut tuples) {
-                *tuple = thresholds.prepare(packet);
-            }
+            thresholds.prepare_group(packets, &mut tuples);
         }
         if let Some(top) = &mut self.top {
             packets.iter().for_each(|packet| top.observe(packet));
         }
-        let first_index = round.packets.len() as u32;
+        let first_index = round.packets.len();
         round.packets.extend_from_slice(packets);
-        self.make_events(packets, first_index, round);
-        let Some(thresholds) = &mut self.thresholds else { return };
-        let index = Cell::new(first_index);
-        let mut fired = |firing| firings.push((index.get(), firing));
-        for (packet, tuple) in packets.iter().zip(&tuples) {
-            thresholds.observe_prepared(packet, *tuple, &mut fired);
-            index.set(index.get() + 1);
+        self.make_events(packets, first_index as u32, round);
+        if let Some(thresholds) = &mut self.thresholds {
+            let mut fired = |at, firing| firings.push(((first_index + at) as u32, firing));
+            thresholds.observe_group(packets, &tuples, &mut fired);
         }
     }
 

@@ -11,7 +11,9 @@ const SLICES: usize = 4;
 const WAYS: usize = 8;
 
 /// What one slice of a window holds.
-pub(super) trait Tally: Copy + Default {
+pub(super) trait Tally: Copy {
+    const EMPTY: Self;
+
     /// Adds an item to one slice; says whether the window weighs one more for it.
     fn add(window: &mut Window<'_, Self>, slice: usize, item: u64) -> bool;
     /// Grows with the total, and is cheaper to tell.
@@ -29,17 +31,19 @@ pub(super) struct Window<'w, T> {
 }
 
 impl<T: Tally> Window<'_, T> {
+    #[inline]
     fn filled(&self) -> impl Iterator<Item = &T> {
         let filled = *self.filled;
         self.slices.iter().enumerate().filter(move |(n, _)| filled >> n & 1 == 1).map(|(_, s)| s)
     }
 
     /// A slice to add to.
+    #[inline]
     fn fill(&mut self, slice: usize) -> Option<&mut T> {
         let place = self.slices.get_mut(slice)?;
         if *self.filled >> slice & 1 == 0 {
             *self.filled |= 1 << slice;
-            *place = T::default();
+            *place = T::EMPTY;
         }
         Some(place)
     }
@@ -50,10 +54,12 @@ impl<T: Tally> Window<'_, T> {
 }
 
 /// Counts everything.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Events(u32);
 
 impl Tally for Events {
+    const EMPTY: Events = Events(0);
+
     fn add(window: &mut Window<'_, Self>, slice: usize, _item: u64) -> bool {
         let Some(Events(count)) = window.fill(slice) else { return false };
         let more = count.checked_add(1);
@@ -76,8 +82,11 @@ impl Tally for Events {
 
 /// Counts different items.
 impl Tally for Bitmap {
+    const EMPTY: Bitmap = Bitmap::EMPTY;
+
+    #[inline]
     fn add(window: &mut Window<'_, Self>, slice: usize, item: u64) -> bool {
-        let is_new = !window.filled().any(|slice| slice.contains(item));
+        let is_new = !window.holds(item);
         if let Some(slice) = window.fill(slice) {
             slice.add(item);
         }
@@ -97,14 +106,48 @@ impl Tally for Bitmap {
     }
 }
 
-fn united(window: &Window<'_, Bitmap>) -> Bitmap {
-    window.filled().fold(Bitmap::default(), |all, slice| all.union(slice))
+impl Window<'_, Bitmap> {
+    #[inline]
+    fn holds(&self, item: u64) -> bool {
+        // A new key's window is not worth a loop.
+        *self.filled != 0 && self.filled().any(|slice| slice.contains(item))
+    }
 }
 
-/// The keys of a set: one cache line.
-#[derive(Debug, Clone, Copy, Default)]
-#[repr(align(64))]
-struct Keys([u64; WAYS]);
+fn united(window: &Window<'_, Bitmap>) -> Bitmap {
+    window.filled().fold(Bitmap::EMPTY, |all, slice| all.union(slice))
+}
+
+/// The keys that share a place: a look-up reads one cache line, whatever else there is.
+#[derive(Debug, Clone, Copy)]
+#[repr(C, align(64))]
+struct Set<T> {
+    keys: [u64; WAYS],
+    heads: [Head; WAYS],
+    windows: [[T; SLICES]; WAYS],
+}
+
+impl<T: Tally> Set<T> {
+    fn empty() -> Self {
+        Set { keys: [0; WAYS], heads: [Head::default(); WAYS], windows: [[T::EMPTY; SLICES]; WAYS] }
+    }
+
+    /// Where a new key goes: to the first place that is idle at a time in this slice, or else to the
+    /// first whose key is worth the least. Says whether that key loses something.
+    #[inline(never)]
+    fn victim(&self, slice: u64, at_nanos: u64) -> (usize, bool) {
+        // The oldest slice of a window that is still open.
+        let horizon = slice.saturating_sub(SLICES as u64 - 1);
+        let mut least = (0, u64::MAX);
+        for (way, head) in self.heads.iter().enumerate() {
+            let Some(worth) = head.worth(horizon, at_nanos) else { return (way, false) };
+            if worth < least.1 {
+                least = (way, worth);
+            }
+        }
+        (least.0, least.1 > 0)
+    }
+}
 
 /// What is to be known of a key before its window is looked at. Two to a cache line.
 #[derive(Debug, Clone, Copy, Default)]
@@ -122,25 +165,27 @@ struct Head {
 }
 
 impl Head {
-    fn is_idle(&self, slice: u64, at_nanos: u64) -> bool {
-        slice.saturating_sub(self.slice) >= SLICES as u64 && self.silent_until_nanos <= at_nanos
+    /// What makes a key stay: silence that is to be kept, then weight, then youth, as one number.
+    /// Nothing, if it is idle: no silence and no slice since `horizon`.
+    #[inline]
+    fn worth(&self, horizon: u64, at_nanos: u64) -> Option<u64> {
+        if self.silent_until_nanos > at_nanos {
+            return Some(self.worth_in_silence(horizon));
+        }
+        let youth = self.slice.checked_sub(horizon)?;
+        Some(self.weight << 16 | youth)
     }
 
-    /// What makes a key stay: silence that is to be kept, then weight, then youth.
-    fn worth(&self, slice: u64, at_nanos: u64) -> (bool, u64, u64) {
-        match self.is_idle(slice, at_nanos) {
-            true => (false, 0, 0),
-            false => (self.silent_until_nanos > at_nanos, self.weight, self.slice),
-        }
+    #[cold]
+    fn worth_in_silence(&self, horizon: u64) -> u64 {
+        1 << 63 | self.weight << 16 | self.slice.saturating_sub(horizon)
     }
 }
 
-/// Moves a key's window on to a slice; time that runs backwards counts as the youngest slice.
+/// Moves a key's window on to a younger slice.
+#[inline(never)]
 fn advance<T: Tally>(head: &mut Head, slices: &mut [T; SLICES], slice: u64) {
     let passed = slice.saturating_sub(head.slice).min(SLICES as u64);
-    if passed == 0 {
-        return;
-    }
     head.slice = slice;
     let mut window = Window { slices, filled: &mut head.filled };
     for gone in 0..passed {
@@ -165,14 +210,13 @@ pub(super) struct Reached {
     pub suppressed: u64,
 }
 
-/// The keys of one rule. Keys, heads and windows lie apart: most counts look at one line of each.
+/// The keys of one rule.
 #[derive(Debug)]
 pub(super) struct KeyTable<T> {
-    keys: Box<[Keys]>,
-    heads: Box<[[Head; WAYS]]>,
-    windows: Box<[[[T; SLICES]; WAYS]]>,
+    sets: Box<[Set<T>]>,
     trigger: Trigger,
     trigger_weight: u64,
+    slicing: Slicing,
     pub evicted: u64,
     pub suppressed: u64,
 }
@@ -182,11 +226,10 @@ impl<T: Tally> KeyTable<T> {
     pub fn new(keys: usize, trigger: Trigger) -> Self {
         let sets = keys.clamp(WAYS, 1 << 24).div_ceil(WAYS).next_power_of_two();
         KeyTable {
-            keys: vec![Keys::default(); sets].into_boxed_slice(),
-            heads: vec![[Head::default(); WAYS]; sets].into_boxed_slice(),
-            windows: vec![[[T::default(); SLICES]; WAYS]; sets].into_boxed_slice(),
+            sets: vec![Set::empty(); sets].into_boxed_slice(),
             trigger,
             trigger_weight: T::weight_of(trigger.count),
+            slicing: Slicing::new(trigger.window_nanos),
             evicted: 0,
             suppressed: 0,
         }
@@ -194,15 +237,29 @@ impl<T: Tally> KeyTable<T> {
 
     /// Bytes allocated.
     pub fn memory_bytes(&self) -> usize {
-        size_of_val(&*self.keys) + size_of_val(&*self.heads) + size_of_val(&*self.windows)
+        size_of_val(&*self.sets)
     }
 
     /// Counts an item (its hash) for a key (its hash) at a time that does not run backwards.
     pub fn count(&mut self, key: u64, item: u64, at_nanos: u64) -> Option<Reached> {
-        let (trigger, trigger_weight) = (self.trigger, self.trigger_weight);
-        let slice = at_nanos / (trigger.window_nanos / SLICES as u64).max(1);
-        let (head, slices) = self.entry(key, slice, at_nanos)?;
-        advance(head, slices, slice);
+        let slice = self.slicing.number_at(at_nanos);
+        let at = (key >> 40) as usize & (self.sets.len() - 1);
+        let set = self.sets.get_mut(at)?;
+        let way = match set.keys.iter().position(|taken| *taken == key) {
+            Some(way) => way,
+            None => {
+                let (way, evicts) = set.victim(slice, at_nanos);
+                self.evicted += u64::from(evicts);
+                *set.keys.get_mut(way)? = key;
+                *set.heads.get_mut(way)? = Head { slice, ..Head::default() };
+                way
+            }
+        };
+        let (head, slices) = (set.heads.get_mut(way)?, set.windows.get_mut(way)?);
+        // Time that runs backwards counts as the youngest slice.
+        if slice > head.slice {
+            advance(head, slices, slice);
+        }
         let mut window = Window { slices, filled: &mut head.filled };
         head.weight += u64::from(T::add(&mut window, head.slice as usize % SLICES, item));
         if at_nanos < head.silent_until_nanos {
@@ -210,35 +267,43 @@ impl<T: Tally> KeyTable<T> {
             self.suppressed += 1;
             return None;
         }
-        (head.weight >= trigger_weight).then(|| {
-            let count = T::total(&window);
-            head.silent_until_nanos = at_nanos.saturating_add(trigger.cooldown_nanos);
-            Reached { count, suppressed: std::mem::take(&mut head.suppressed).into() }
-        })
+        if head.weight < self.trigger_weight {
+            return None;
+        }
+        head.silent_until_nanos = at_nanos.saturating_add(self.trigger.cooldown_nanos);
+        Some(reached(head, slices))
+    }
+}
+
+/// What a key has reached; what was counted for it in silence is told now.
+#[cold]
+fn reached<T: Tally>(head: &mut Head, slices: &mut [T; SLICES]) -> Reached {
+    let count = T::total(&Window { slices, filled: &mut head.filled });
+    Reached { count, suppressed: std::mem::take(&mut head.suppressed).into() }
+}
+
+/// Which slice of time it is.
+#[derive(Debug)]
+struct Slicing {
+    slice_nanos: u64,
+    /// The slice last asked for, and when it began: most times need no division.
+    number: u64,
+    began_nanos: u64,
+}
+
+impl Slicing {
+    fn new(window_nanos: u64) -> Self {
+        let slice_nanos = (window_nanos / SLICES as u64).max(1);
+        Slicing { slice_nanos, number: 0, began_nanos: 0 }
     }
 
-    /// The key's entry; a new one takes the place of an idle key or of the one with the least.
-    fn entry(
-        &mut self,
-        key: u64,
-        slice: u64,
-        at_nanos: u64,
-    ) -> Option<(&mut Head, &mut [T; SLICES])> {
-        let set = (key >> 40) as usize & (self.keys.len() - 1);
-        let (Keys(keys), heads) = (self.keys.get_mut(set)?, self.heads.get_mut(set)?);
-        let windows = self.windows.get_mut(set)?;
-        if let Some(way) = keys.iter().position(|taken| *taken == key) {
-            return Some((heads.get_mut(way)?, windows.get_mut(way)?));
+    #[inline]
+    fn number_at(&mut self, at_nanos: u64) -> u64 {
+        if at_nanos.wrapping_sub(self.began_nanos) >= self.slice_nanos {
+            self.number = at_nanos / self.slice_nanos;
+            self.began_nanos = self.number * self.slice_nanos;
         }
-        let worth = |(_, head): &(usize, &Head)| head.worth(slice, at_nanos);
-        let (way, victim) = heads.iter().enumerate().min_by_key(worth)?;
-        let taken = keys.get_mut(way)?;
-        let never_used = *taken == 0 && victim.slice == 0;
-        self.evicted += u64::from(!never_used && !victim.is_idle(slice, at_nanos));
-        let (head, window) = (heads.get_mut(way)?, windows.get_mut(way)?);
-        *taken = key;
-        *head = Head { slice, ..Head::default() };
-        Some((head, window))
+        self.number
     }
 }
 

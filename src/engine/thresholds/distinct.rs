@@ -14,14 +14,18 @@ pub const BITMAP_BITS: u32 = 64 * WORDS as u32;
 const TRUSTED: u32 = BITMAP_BITS / 2;
 
 /// A set of items, of which only the size can be asked. One cache line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(align(64))]
 pub struct Bitmap {
     words: [u64; WORDS],
 }
 
 impl Bitmap {
+    /// Nothing added yet.
+    pub const EMPTY: Bitmap = Bitmap { words: [0; WORDS] };
+
     /// Adds an item, given by its hash.
+    #[inline]
     pub fn add(&mut self, hash: u64) {
         let bit = hash as u32 % BITMAP_BITS;
         if let Some(word) = self.words.get_mut(bit as usize / 64) {
@@ -30,6 +34,7 @@ impl Bitmap {
     }
 
     /// Whether this item, or one that shares its bit, was added.
+    #[inline]
     pub fn contains(&self, hash: u64) -> bool {
         let bit = hash as u32 % BITMAP_BITS;
         self.words.get(bit as usize / 64).is_some_and(|word| word >> (bit % 64) & 1 == 1)
@@ -79,6 +84,7 @@ impl Sampling {
     }
 
     /// Whether an item is looked at, by bits of its hash that [`Bitmap::add`] leaves alone.
+    #[inline]
     pub fn takes(self, hash: u64) -> bool {
         (hash >> 32) & ((1 << self.shift) - 1) == 0
     }
@@ -100,7 +106,7 @@ mod tests {
     use crate::random::Random;
 
     fn filled(items: u32, random: &mut Random) -> Bitmap {
-        let mut bitmap = Bitmap::default();
+        let mut bitmap = Bitmap::EMPTY;
         for _ in 0..items {
             bitmap.add(random.next_u64());
         }
@@ -136,8 +142,7 @@ mod tests {
     fn repeats_and_unions_count_once() {
         let mut random = Random::new(5);
         let items: Vec<u64> = (0..60).map(|_| random.next_u64()).collect();
-        let (mut once, mut twice, mut late) =
-            (Bitmap::default(), Bitmap::default(), Bitmap::default());
+        let (mut once, mut twice, mut late) = (Bitmap::EMPTY, Bitmap::EMPTY, Bitmap::EMPTY);
         for &item in &items {
             once.add(item);
             twice.add(item);
@@ -152,7 +157,7 @@ mod tests {
     fn a_full_bitmap_answers_still() {
         let full = filled(100_000, &mut Random::new(6));
         assert_eq!(full.estimate(), 3194);
-        assert_eq!(Bitmap::default().estimate(), 0);
+        assert_eq!(Bitmap::EMPTY.estimate(), 0);
     }
 
     /// 20,000 items against a rule that asks for 10,000: a sample of 1 in 64.
@@ -162,7 +167,7 @@ mod tests {
         assert!(Sampling::for_count(u32::MAX).shift < 32);
         let sampling = Sampling::for_count(10_000);
         let mut random = Random::new(7);
-        let mut bitmap = Bitmap::default();
+        let mut bitmap = Bitmap::EMPTY;
         let items = 20_000.0;
         for _ in 0..20_000 {
             let item = random.next_u64();

@@ -35,8 +35,8 @@ use crate::machine::{Counted, ThresholdRule};
 use crate::time::Timestamp;
 use pending::{First, FirstKind, Pending};
 use recent::Recent;
-use rules::RuleCounter;
-use tuple::{Tuple, TupleHasher};
+use rules::RuleCounters;
+use tuple::TupleHasher;
 
 /// Counts packets against threshold rules. See the module's documentation.
 #[derive(Debug)]
@@ -44,8 +44,7 @@ pub struct Thresholds {
     hasher: TupleHasher,
     recent: Recent,
     pending: Pending,
-    rules: Box<[RuleCounter]>,
-    keys_per_rule: usize,
+    rules: RuleCounters,
     answer_nanos: u64,
     now_nanos: u64,
     /// No later than when something becomes due.
@@ -54,11 +53,11 @@ pub struct Thresholds {
 
 /// A packet's 5-tuple, hashed ahead of its turn.
 #[derive(Debug, Clone, Copy)]
-pub struct PreparedTuple(Tuple);
+pub struct PreparedTuple(u64);
 
 impl PreparedTuple {
     /// That of no packet.
-    pub const NOTHING: PreparedTuple = PreparedTuple(Tuple { hash: 0, forward: false });
+    pub const NOTHING: PreparedTuple = PreparedTuple(0);
 }
 
 /// How waiting ended when it ended badly.
@@ -76,13 +75,11 @@ impl Thresholds {
     /// Counters for `rules`; nothing is allocated later.
     pub fn new(rules: &[ThresholdRule], seed: u64, limits: SketchLimits) -> Self {
         let hasher = TupleHasher::new(seed);
-        let counter = |&rule| RuleCounter::new(rule, limits.keys_per_rule, hasher);
         Thresholds {
             hasher,
             recent: Recent::new(limits.recent_tuples, limits.recent_nanos),
             pending: Pending::new(limits.pending),
-            rules: rules.iter().map(counter).collect(),
-            keys_per_rule: limits.keys_per_rule,
+            rules: RuleCounters::new(rules, limits.keys_per_rule, hasher),
             answer_nanos: limits.answer_nanos,
             now_nanos: 0,
             wake_nanos: 0,
@@ -90,50 +87,66 @@ impl Thresholds {
     }
 
     /// Counts a packet; packets come in the order of the capture.
-    #[inline]
     pub fn observe(&mut self, packet: &Packet, fired: &mut impl FnMut(Firing)) {
-        self.observe_prepared(packet, self.prepare(packet), fired);
+        let tuple = PreparedTuple(self.prepare(packet));
+        let group = (std::slice::from_ref(packet), std::slice::from_ref(&tuple));
+        self.observe_group(group.0, group.1, &mut |_, firing| fired(firing));
     }
 
-    /// Begins to load what [`observe_prepared`](Self::observe_prepared) will need for a packet
-    /// that comes soon.
-    #[inline]
-    pub fn prepare(&self, packet: &Packet) -> PreparedTuple {
-        let tuple = self.hasher.tuple(packet);
-        self.recent.prefetch(tuple.hash);
-        if packet.flags.0 & NOT_ORDINARY != TcpFlags::ACK.0 || self.pending.may_hold(tuple.hash) {
-            self.pending.prefetch(tuple.hash);
-            for flag in
-                ENDINGS.map(|(flag, _)| flag).into_iter().filter(|&flag| packet.flags.has(flag))
-            {
-                self.recent.prefetch(self.hasher.number(nth_ending(tuple, flag, 1)));
+    /// Begins to load what [`observe_group`](Self::observe_group) will need for packets that come
+    /// soon.
+    #[inline(never)] // a loop of its own has the registers to itself
+    pub fn prepare_group(&self, packets: &[Packet], tuples: &mut [PreparedTuple]) {
+        for (packet, tuple) in packets.iter().zip(tuples) {
+            *tuple = PreparedTuple(self.prepare(packet));
+        }
+    }
+
+    /// Counts packets that were prepared before. What fires comes with its packet's place.
+    #[inline(never)] // as above
+    pub fn observe_group(
+        &mut self,
+        packets: &[Packet],
+        tuples: &[PreparedTuple],
+        fired: &mut impl FnMut(usize, Firing),
+    ) {
+        for (at, (packet, &PreparedTuple(hash))) in packets.iter().zip(tuples).enumerate() {
+            if self.is_due(packet.time) {
+                self.wake(&mut |firing| fired(at, firing));
+            }
+            let seen = self.recent.touch(hash);
+            let ordinary = is_ordinary(packet.flags) && (seen || packet.payload_bytes > 0);
+            if !ordinary || self.pending.may_hold(hash) {
+                self.examine(packet, hash, seen, &mut |firing| fired(at, firing));
             }
         }
-        PreparedTuple(tuple)
     }
 
-    /// Counts a packet that was prepared before.
-    #[inline]
-    pub fn observe_prepared(
-        &mut self,
-        packet: &Packet,
-        PreparedTuple(tuple): PreparedTuple,
-        fired: &mut impl FnMut(Firing),
-    ) {
-        self.advance(packet.time, fired);
-        let seen = self.recent.touch(tuple.hash);
-        let ordinary =
-            packet.flags.0 & NOT_ORDINARY == TcpFlags::ACK.0 && (seen || packet.payload_bytes > 0);
-        if !ordinary || self.pending.may_hold(tuple.hash) {
-            self.examine(packet, tuple, seen, fired);
+    #[inline(always)]
+    fn prepare(&self, packet: &Packet) -> u64 {
+        let hash = self.hasher.tuple(packet);
+        self.recent.prefetch(hash);
+        if !is_ordinary(packet.flags) || self.pending.may_hold(hash) {
+            self.pending.prefetch(hash);
+            if may_end(packet.flags) {
+                self.prepare_storm(packet, hash);
+            }
+        }
+        hash
+    }
+
+    #[inline(never)]
+    fn prepare_storm(&self, packet: &Packet, hash: u64) {
+        for (flag, _) in ENDINGS {
+            if packet.flags.has(flag) {
+                self.recent.prefetch(self.nth_ending(packet, hash, flag, 1));
+            }
         }
     }
 
     /// Lets time pass before a packet of this time.
-    #[inline]
     pub fn advance(&mut self, now: Timestamp, fired: &mut impl FnMut(Firing)) {
-        self.now_nanos = self.now_nanos.max(now.as_nanos());
-        if self.now_nanos >= self.wake_nanos {
+        if self.is_due(now) {
             self.wake(fired);
         }
     }
@@ -142,24 +155,19 @@ impl Thresholds {
     /// so what a replay of the same packets finds is the same.
     pub fn idle(&mut self, now: Timestamp, fired: &mut impl FnMut(Firing)) {
         while let Some(first) = self.pending.pop_due(now.as_nanos()) {
-            self.fail(&first, Failure::TimedOut, first.due_nanos, fired);
+            fail(&mut self.rules, first, Failure::TimedOut, first.due_nanos, fired);
         }
     }
 
     /// Goes on with other rules. Those that are the same as before keep their counts.
     pub fn follow(&mut self, rules: &[ThresholdRule]) {
-        let mut old: Vec<RuleCounter> = std::mem::take(&mut self.rules).into_vec();
-        let counter = |rule: &ThresholdRule| match old.iter().position(|old| old.is_of(rule)) {
-            Some(at) => old.swap_remove(at),
-            None => RuleCounter::new(*rule, self.keys_per_rule, self.hasher),
-        };
-        self.rules = rules.iter().map(counter).collect();
+        self.rules.follow(rules);
     }
 
     /// Judges all that still waits, as if no more packets came: the end of the last file.
     pub fn finish(&mut self, fired: &mut impl FnMut(Firing)) {
         while let Some(first) = self.pending.pop_due(u64::MAX) {
-            self.fail(&first, Failure::TimedOut, first.due_nanos, fired);
+            fail(&mut self.rules, first, Failure::TimedOut, first.due_nanos, fired);
         }
     }
 
@@ -167,22 +175,27 @@ impl Thresholds {
     pub fn losses(&self) -> Losses {
         Losses {
             unwatched: self.pending.unwatched(),
-            evicted_keys: self.rules.iter().map(RuleCounter::evicted_keys).sum(),
-            suppressed: self.rules.iter().map(RuleCounter::suppressed).sum(),
+            evicted_keys: self.rules.evicted_keys(),
+            suppressed: self.rules.suppressed(),
         }
     }
 
     /// Bytes allocated; never changes.
     pub fn memory_bytes(&self) -> usize {
-        self.recent.memory_bytes()
-            + self.pending.memory_bytes()
-            + self.rules.iter().map(RuleCounter::memory_bytes).sum::<usize>()
+        self.recent.memory_bytes() + self.pending.memory_bytes() + self.rules.memory_bytes()
+    }
+
+    /// Sets the time; whether anything is due by then.
+    #[inline(always)]
+    fn is_due(&mut self, now: Timestamp) -> bool {
+        self.now_nanos = self.now_nanos.max(now.as_nanos());
+        self.now_nanos >= self.wake_nanos
     }
 
     #[cold]
     fn wake(&mut self, fired: &mut impl FnMut(Firing)) {
         while let Some(first) = self.pending.pop_due(self.now_nanos) {
-            self.fail(&first, Failure::TimedOut, first.due_nanos, fired);
+            fail(&mut self.rules, first, Failure::TimedOut, first.due_nanos, fired);
         }
         if self.now_nanos >= self.recent.rotate_at_nanos() {
             self.recent.rotate(self.now_nanos);
@@ -192,19 +205,15 @@ impl Thresholds {
 
     /// A packet of a 5-tuple whose first packet may wait.
     #[inline(never)]
-    fn examine(
-        &mut self,
-        packet: &Packet,
-        tuple: Tuple,
-        seen: bool,
-        fired: &mut impl FnMut(Firing),
-    ) {
-        self.storm(packet, tuple, seen, fired);
-        let Some(first) = self.pending.find(tuple.hash) else {
-            self.begin(packet, tuple, seen);
+    fn examine(&mut self, packet: &Packet, hash: u64, seen: bool, fired: &mut impl FnMut(Firing)) {
+        if may_end(packet.flags) {
+            self.storm(packet, hash, seen, fired);
+        }
+        let Some((found, first)) = self.pending.find(hash) else {
+            self.begin(packet, hash, seen);
             return;
         };
-        let same_sender = first.forward == tuple.forward;
+        let same_sender = first.forward == self.hasher.is_forward(packet);
         let (reset, ack) = (packet.flags.has(TcpFlags::RST), packet.flags.has(TcpFlags::ACK));
         let synack = packet.flags.has(SYN_ACK);
         let failure = match (first.kind, same_sender) {
@@ -220,15 +229,15 @@ impl Thresholds {
             (_, false) if reset => Some(Failure::Refused),
             _ => None,
         };
-        let first = self.pending.remove(tuple.hash);
+        let first = self.pending.end(found);
         if let (Some(first), Some(failure)) = (first, failure) {
-            self.fail(&first, failure, self.now_nanos, fired);
+            fail(&mut self.rules, first, failure, self.now_nanos, fired);
         }
     }
 
     /// Lets a first packet wait, if it is one that must be answered.
     #[inline(never)]
-    fn begin(&mut self, packet: &Packet, tuple: Tuple, seen: bool) {
+    fn begin(&mut self, packet: &Packet, hash: u64, seen: bool) {
         let flags = packet.flags;
         let kind = match (flags.has(TcpFlags::SYN), flags.has(TcpFlags::ACK)) {
             _ if flags.has(TcpFlags::RST) => return,
@@ -241,10 +250,10 @@ impl Thresholds {
         let due_nanos = self.now_nanos.saturating_add(self.answer_nanos);
         self.wake_nanos = self.wake_nanos.min(due_nanos);
         self.pending.insert(First {
-            hash: tuple.hash,
+            hash,
             packet: *packet,
             kind,
-            forward: tuple.forward,
+            forward: self.hasher.is_forward(packet),
             answered: false,
             due_nanos,
         });
@@ -253,56 +262,48 @@ impl Thresholds {
     /// Counts RST and FIN that are stray or repeated. How connections end is no storm: up to
     /// three of a kind in each direction of a known 5-tuple, which leaves room for
     /// retransmissions, for captures that see packets twice and for ports used again.
-    fn storm(&mut self, packet: &Packet, tuple: Tuple, seen: bool, fired: &mut impl FnMut(Firing)) {
+    #[inline(never)]
+    fn storm(&mut self, packet: &Packet, hash: u64, seen: bool, fired: &mut impl FnMut(Firing)) {
         for (flag, counted) in ENDINGS {
             if packet.flags.has(flag) {
-                let hash = |n| self.hasher.number(nth_ending(tuple, flag, n));
-                let repeated = (1..=3).all(|n| self.recent.touch(hash(n)));
+                let repeated = (1..=3).all(|n| {
+                    let nth = self.nth_ending(packet, hash, flag, n);
+                    self.recent.touch(nth)
+                });
                 if !seen || repeated {
-                    self.count(counted, packet, self.now_nanos, fired);
+                    self.rules.count(counted, packet, self.now_nanos, fired);
                 }
             }
         }
     }
 
-    fn fail(
-        &mut self,
-        first: &First,
-        failure: Failure,
-        at_nanos: u64,
-        fired: &mut impl FnMut(Firing),
-    ) {
-        let mut count = |counted| self.count(counted, &first.packet, at_nanos, fired);
-        if first.kind == FirstKind::SynAck {
-            return count(Counted::UnsolicitedSynAcks);
-        }
-        count(Counted::Destinations);
-        if !first.answered && failure != Failure::Aborted {
-            count(Counted::UnansweredPorts);
-        }
-        if first.kind == FirstKind::Syn && failure != Failure::Refused {
-            count(Counted::HalfOpen);
-        }
-    }
-
-    fn count(
-        &mut self,
-        counted: Counted,
-        packet: &Packet,
-        at_nanos: u64,
-        fired: &mut impl FnMut(Firing),
-    ) {
-        for rule in self.rules.iter_mut().filter(|rule| rule.counts(counted)) {
-            if let Some(firing) = rule.count(packet, Timestamp::from_nanos(at_nanos)) {
-                fired(firing);
-            }
-        }
+    /// Stands for the n-th packet with this flag from one end of a 5-tuple.
+    fn nth_ending(&self, packet: &Packet, hash: u64, flag: TcpFlags, n: u64) -> u64 {
+        let forward = u64::from(self.hasher.is_forward(packet));
+        self.hasher.number(hash ^ (u64::from(flag.0) << 1 | forward) ^ n << 8)
     }
 }
 
-/// Stands for the n-th packet with this flag from one end of a 5-tuple.
-fn nth_ending(tuple: Tuple, flag: TcpFlags, n: u64) -> u64 {
-    tuple.hash ^ (u64::from(flag.0) << 1 | u64::from(tuple.forward)) ^ n << 8
+/// Counts what waited in vain.
+#[inline(never)]
+fn fail(
+    rules: &mut RuleCounters,
+    first: &First,
+    failure: Failure,
+    at_nanos: u64,
+    fired: &mut impl FnMut(Firing),
+) {
+    let mut count = |counted| rules.count(counted, &first.packet, at_nanos, fired);
+    if first.kind == FirstKind::SynAck {
+        return count(Counted::UnsolicitedSynAcks);
+    }
+    count(Counted::Destinations);
+    if !first.answered && failure != Failure::Aborted {
+        count(Counted::UnansweredPorts);
+    }
+    if first.kind == FirstKind::Syn && failure != Failure::Refused {
+        count(Counted::HalfOpen);
+    }
 }
 
 /// What ends a connection, and what it is counted as where it ends none.
@@ -311,5 +312,15 @@ const ENDINGS: [(TcpFlags, Counted); 2] =
 
 const SYN_ACK: TcpFlags = TcpFlags::SYN.with(TcpFlags::ACK);
 
-/// A packet of an open flow has ACK and none of the others.
-const NOT_ORDINARY: u8 = TcpFlags::SYN.0 | TcpFlags::FIN.0 | TcpFlags::RST.0 | TcpFlags::ACK.0;
+/// Whether there are any [`ENDINGS`].
+#[inline]
+fn may_end(flags: TcpFlags) -> bool {
+    flags.0 & (TcpFlags::RST.0 | TcpFlags::FIN.0) != 0
+}
+
+/// Whether these may be the flags of a packet of an open flow: ACK, and nothing that opens or ends.
+#[inline]
+fn is_ordinary(flags: TcpFlags) -> bool {
+    const TELLING: u8 = TcpFlags::SYN.0 | TcpFlags::FIN.0 | TcpFlags::RST.0 | TcpFlags::ACK.0;
+    flags.0 & TELLING == TcpFlags::ACK.0
+}

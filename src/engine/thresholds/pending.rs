@@ -44,10 +44,19 @@ pub(super) struct First {
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 struct Slot {
+    /// What waits here, or what last did.
     first: Option<First>,
     older: u32,
     /// The next younger one, or the next free slot.
     newer: u32,
+}
+
+/// Where something that waits was found; good until something is let wait or ends its waiting.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Found {
+    /// Its place in the index.
+    at: usize,
+    slot: u32,
 }
 
 /// The first packets that wait.
@@ -60,7 +69,7 @@ pub(super) struct Pending {
     /// Open addressing with linear probing, at most half full. An entry is the upper half of a
     /// hash and the number of its slot, so that the slot is read only where that half matches.
     index: Box<[u64]>,
-    filter: Box<[u8]>,
+    filter: Box<[u8; FILTER_COUNTERS]>,
     waiting: usize,
     unwatched: u64,
 }
@@ -77,7 +86,7 @@ impl Pending {
             oldest: NONE,
             newest: NONE,
             index: vec![EMPTY; (2 * capacity).next_power_of_two()].into_boxed_slice(),
-            filter: vec![0; FILTER_COUNTERS].into_boxed_slice(),
+            filter: Box::new([0; FILTER_COUNTERS]),
             waiting: 0,
             unwatched: 0,
         }
@@ -86,7 +95,7 @@ impl Pending {
     /// False if nothing of this 5-tuple waits; true means it may.
     #[inline]
     pub fn may_hold(&self, hash: u64) -> bool {
-        self.filter.get(filter_at(hash)).is_some_and(|&waiting| waiting != 0)
+        self.filter[filter_at(hash)] != 0
     }
 
     /// Begins to load what finding this 5-tuple will need.
@@ -112,9 +121,22 @@ impl Pending {
     }
 
     /// The first packet of this 5-tuple that waits.
-    pub fn find(&mut self, hash: u64) -> Option<&mut First> {
-        let slot = *self.index.get(self.index_at(hash)?)? as u32;
-        self.slots.get_mut(slot as usize)?.first.as_mut()
+    #[inline]
+    pub fn find(&mut self, hash: u64) -> Option<(Found, &mut First)> {
+        let mask = self.index.len() - 1;
+        let mut at = home(hash) & mask;
+        loop {
+            let entry = *self.index.get(at)?;
+            if entry == EMPTY {
+                return None;
+            }
+            let slot = entry as u32;
+            if entry >> 32 == hash >> 32 && self.first_at(slot)?.hash == hash {
+                let first = self.slots.get_mut(slot as usize)?.first.as_mut()?;
+                return Some((Found { at, slot }, first));
+            }
+            at = (at + 1) & mask;
+        }
     }
 
     /// Lets a first packet wait, due no earlier than those that wait already; it must not wait yet.
@@ -141,32 +163,28 @@ impl Pending {
         if let Some(entry) = self.index.get_mut(at) {
             *entry = first.hash >> 32 << 32 | u64::from(slot);
         }
-        if let Some(counter) = self.filter.get_mut(filter_at(first.hash)) {
-            *counter = counter.saturating_add(1);
-        }
+        let counter = &mut self.filter[filter_at(first.hash)];
+        *counter = counter.saturating_add(1);
     }
 
-    /// Ends the waiting of this 5-tuple's first packet.
-    pub fn remove(&mut self, hash: u64) -> Option<First> {
-        let at = self.index_at(hash)?;
-        let slot = *self.index.get(at)? as u32;
+    /// Ends the waiting of what was found, and shows it a last time.
+    #[inline]
+    pub fn end(&mut self, Found { at, slot }: Found) -> Option<&First> {
         self.close_gap(at);
         self.release(slot)
     }
 
-    /// Takes the longest waiting one out if it is due.
-    pub fn pop_due(&mut self, now_nanos: u64) -> Option<First> {
-        let oldest = self.first_at(self.oldest)?;
-        let (hash, due) = (oldest.hash, oldest.due_nanos <= now_nanos);
-        if !due {
-            return None;
-        }
-        let first = self.remove(hash);
+    /// Ends the waiting of the longest waiting one if it is due, and shows it a last time.
+    pub fn pop_due(&mut self, now_nanos: u64) -> Option<&First> {
+        let slot = self.oldest;
+        let oldest = self.slots.get(slot as usize)?;
+        let first = oldest.first.as_ref().filter(|first| first.due_nanos <= now_nanos)?;
         // The one after the next: by its turn it is here.
-        if let Some(next) = self.slots.get(self.oldest as usize) {
+        if let Some(next) = self.slots.get(oldest.newer as usize) {
             prefetch(self.slots.get(next.newer as usize));
         }
-        first
+        let at = self.place_of(first.hash, slot)?;
+        self.end(Found { at, slot })
     }
 
     /// All while at least half is free, 1 in 4 with a quarter free, 1 in 16 with an eighth, …
@@ -175,6 +193,9 @@ impl Pending {
         let capacity = self.slots.len();
         let room = if first.kind == FirstKind::BareAck { capacity / 4 } else { capacity };
         let free = room.saturating_sub(self.waiting).max(1);
+        if free > room / 4 {
+            return true;
+        }
         let halvings = (room / (2 * free)).checked_ilog2().unwrap_or(0);
         first.hash.rotate_left(8) & ((1 << (2 * halvings)) - 1) == 0
     }
@@ -183,8 +204,8 @@ impl Pending {
         self.slots.get(slot as usize)?.first.as_ref()
     }
 
-    /// Where in the index a hash is.
-    fn index_at(&self, hash: u64) -> Option<usize> {
+    /// Where in the index a slot with this hash is.
+    fn place_of(&self, hash: u64, slot: u32) -> Option<usize> {
         let mask = self.index.len() - 1;
         let mut at = home(hash) & mask;
         loop {
@@ -192,7 +213,7 @@ impl Pending {
             if entry == EMPTY {
                 return None;
             }
-            if entry >> 32 == hash >> 32 && self.first_at(entry as u32)?.hash == hash {
+            if entry as u32 == slot {
                 return Some(at);
             }
             at = (at + 1) & mask;
@@ -220,10 +241,10 @@ impl Pending {
         }
     }
 
-    /// Unlinks a slot and gives it back.
-    fn release(&mut self, slot: u32) -> Option<First> {
+    /// Unlinks a slot and gives it back. What it holds stays until it is used again.
+    fn release(&mut self, slot: u32) -> Option<&First> {
         let place = self.slots.get_mut(slot as usize)?;
-        let first = place.first.take()?;
+        let hash = place.first.as_ref()?.hash;
         let (older, newer) = (place.older, place.newer);
         place.newer = self.free;
         self.free = slot;
@@ -236,11 +257,10 @@ impl Pending {
             Some(newer) => newer.older = older,
             None => self.newest = older,
         }
-        if let Some(counter) = self.filter.get_mut(filter_at(first.hash)) {
-            // A counter that is full no longer knows how many it stands for: it stays.
-            *counter -= u8::from((1..u8::MAX).contains(counter));
-        }
-        Some(first)
+        let counter = &mut self.filter[filter_at(hash)];
+        // A counter that is full no longer knows how many it stands for: it stays.
+        *counter -= u8::from((1..u8::MAX).contains(counter));
+        self.first_at(slot)
     }
 }
 
@@ -304,9 +324,10 @@ mod tests {
                     }
                 }
                 6..9 => {
-                    assert_eq!(pending.find(hash).map(|f| f.due_nanos), model.get(&hash).copied());
-                    let gone = model.remove(&hash);
-                    assert_eq!(pending.remove(hash).map(|f| f.due_nanos), gone);
+                    let found = pending.find(hash).map(|(found, first)| (found, first.due_nanos));
+                    assert_eq!(found.map(|(_, due)| due), model.remove(&hash));
+                    let ended = found.and_then(|(found, _)| pending.end(found).copied());
+                    assert_eq!(ended.map(|first| first.due_nanos), found.map(|(_, due)| due));
                 }
                 _ => {
                     let due = now.saturating_sub(100);

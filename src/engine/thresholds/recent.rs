@@ -12,11 +12,19 @@ use crate::prefetch::prefetch;
 /// A generation is full with so many keys per 64-bit word on average.
 const KEYS_PER_BLOCK: usize = 8;
 
+/// The words of both generations.
+#[derive(Debug, Clone, Copy, Default)]
+struct Block {
+    young: u64,
+    old: u64,
+}
+
 /// A memory of hashes, of fixed size.
 #[derive(Debug)]
 pub(super) struct Recent {
-    blocks: Box<[[u64; 2]]>,
-    young: usize,
+    blocks: Box<[Block]>,
+    /// Their number less 1.
+    block_mask: usize,
     keys_in_young: usize,
     period_nanos: u64,
     rotate_at_nanos: u64,
@@ -27,8 +35,8 @@ impl Recent {
     pub fn new(keys: usize, period_nanos: u64) -> Self {
         let blocks = keys.div_ceil(KEYS_PER_BLOCK).next_power_of_two();
         Recent {
-            blocks: vec![[0; 2]; blocks].into_boxed_slice(),
-            young: 0,
+            blocks: vec![Block::default(); blocks].into_boxed_slice(),
+            block_mask: blocks - 1,
             keys_in_young: 0,
             period_nanos: period_nanos.max(1),
             rotate_at_nanos: 0,
@@ -53,16 +61,16 @@ impl Recent {
     }
 
     /// Remembers a hash; true if it was remembered already.
-    #[inline]
+    #[inline(always)] // every packet's
     pub fn touch(&mut self, hash: u64) -> bool {
-        let at = (hash >> 32) as usize & (self.blocks.len() - 1);
-        let bits = word_of(hash);
+        let at = self.block_of(hash);
         let Some(block) = self.blocks.get_mut(at) else { return false };
-        if block[self.young & 1] & bits == bits {
+        let bits = word_of(hash);
+        if block.young & bits == bits {
             return true;
         }
-        let known = block[(self.young & 1) ^ 1] & bits == bits;
-        block[self.young & 1] |= bits;
+        let known = block.old & bits == bits;
+        block.young |= bits;
         self.keys_in_young += 1;
         if self.keys_in_young > self.blocks.len() * KEYS_PER_BLOCK {
             self.turn();
@@ -71,9 +79,14 @@ impl Recent {
     }
 
     /// Begins to load what [`touch`](Self::touch) will need.
-    #[inline]
+    #[inline(always)]
     pub fn prefetch(&self, hash: u64) {
-        prefetch(self.blocks.get((hash >> 32) as usize & (self.blocks.len() - 1)));
+        prefetch(self.blocks.get(self.block_of(hash)));
+    }
+
+    #[inline(always)]
+    fn block_of(&self, hash: u64) -> usize {
+        (hash >> 32) as usize & self.block_mask
     }
 
     /// Bytes allocated.
@@ -83,10 +96,9 @@ impl Recent {
 
     #[cold]
     fn turn(&mut self) {
-        self.young ^= 1;
         self.keys_in_young = 0;
         for block in &mut self.blocks {
-            block[self.young & 1] = 0;
+            *block = Block { young: 0, old: block.young };
         }
     }
 }

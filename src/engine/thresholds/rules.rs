@@ -1,4 +1,4 @@
-//! One threshold rule at work: which events it counts, for which key.
+//! Threshold rules at work: which events each counts, for which key.
 
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -16,16 +16,84 @@ enum Table {
     Distinct(KeyTable<Bitmap>, Sampling),
 }
 
+/// All rules and their counts.
+#[derive(Debug)]
+pub(super) struct RuleCounters {
+    /// By what they count, so that what happens goes straight to those that ask for it.
+    by_counted: [Vec<RuleCounter>; COUNTED_KINDS],
+    keys_per_rule: usize,
+    hasher: TupleHasher,
+}
+
+const COUNTED_KINDS: usize = Counted::UnsolicitedSynAcks as usize + 1;
+
+impl RuleCounters {
+    pub fn new(rules: &[ThresholdRule], keys_per_rule: usize, hasher: TupleHasher) -> Self {
+        let by_counted = std::array::from_fn(|_| Vec::new());
+        let mut counters = RuleCounters { by_counted, keys_per_rule, hasher };
+        counters.follow(rules);
+        counters
+    }
+
+    /// Goes on with other rules. Those that are the same as before keep their counts.
+    pub fn follow(&mut self, rules: &[ThresholdRule]) {
+        let mut old: Vec<RuleCounter> =
+            self.by_counted.iter_mut().flat_map(std::mem::take).collect();
+        for rule in rules {
+            let counter = match old.iter().position(|old| old.rule == *rule) {
+                Some(at) => old.swap_remove(at),
+                None => RuleCounter::new(*rule, self.keys_per_rule, self.hasher),
+            };
+            if let Some(counters) = self.by_counted.get_mut(rule.counted as usize) {
+                counters.push(counter);
+            }
+        }
+    }
+
+    /// Counts what happened to (or with) a packet, by all rules that ask for it.
+    #[inline]
+    pub fn count(
+        &mut self,
+        counted: Counted,
+        packet: &Packet,
+        at_nanos: u64,
+        fired: &mut impl FnMut(Firing),
+    ) {
+        let Some(rules) = self.by_counted.get_mut(counted as usize) else { return };
+        for rule in rules {
+            if let Some(reached) = rule.count(packet, at_nanos) {
+                fired(rule.firing(reached, packet, at_nanos));
+            }
+        }
+    }
+
+    pub fn evicted_keys(&self) -> u64 {
+        self.iter().map(RuleCounter::evicted_keys).sum()
+    }
+
+    pub fn suppressed(&self) -> u64 {
+        self.iter().map(RuleCounter::suppressed).sum()
+    }
+
+    pub fn memory_bytes(&self) -> usize {
+        self.iter().map(RuleCounter::memory_bytes).sum()
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &RuleCounter> {
+        self.by_counted.iter().flatten()
+    }
+}
+
 /// A rule and its counts.
 #[derive(Debug)]
-pub(super) struct RuleCounter {
+struct RuleCounter {
     rule: ThresholdRule,
     hasher: TupleHasher,
     table: Table,
 }
 
 impl RuleCounter {
-    pub fn new(rule: ThresholdRule, keys: usize, hasher: TupleHasher) -> Self {
+    fn new(rule: ThresholdRule, keys: usize, hasher: TupleHasher) -> Self {
         let mut trigger = Trigger {
             count: u64::from(rule.count.max(1)),
             window_nanos: rule.window_nanos,
@@ -42,63 +110,58 @@ impl RuleCounter {
         RuleCounter { rule, hasher, table }
     }
 
-    /// Whether it counts for this very rule.
-    pub fn is_of(&self, rule: &ThresholdRule) -> bool {
-        self.rule == *rule
-    }
-
-    pub fn counts(&self, counted: Counted) -> bool {
-        self.rule.counted == counted
-    }
-
-    /// Counts what happened to (or with) a packet.
-    pub fn count(&mut self, packet: &Packet, at: Timestamp) -> Option<Firing> {
-        let (key, item, at_nanos) = (self.key(packet), self.item(packet), at.as_nanos());
-        let reached = match &mut self.table {
-            Table::Events(keys) => keys.count(key, item, at_nanos)?,
+    fn count(&mut self, packet: &Packet, at_nanos: u64) -> Option<Reached> {
+        let (key, item) = (self.key(packet), self.item(packet));
+        match &mut self.table {
+            Table::Events(keys) => keys.count(key, item, at_nanos),
             Table::Distinct(keys, sampling) if sampling.takes(item) => {
                 let Reached { count, suppressed } = keys.count(key, item, at_nanos)?;
-                Reached { count: sampling.scale(count), suppressed }
+                Some(Reached { count: sampling.scale(count), suppressed })
             }
-            Table::Distinct(..) => return None,
-        };
+            Table::Distinct(..) => None,
+        }
+    }
+
+    #[cold]
+    fn firing(&self, reached: Reached, packet: &Packet, at_nanos: u64) -> Firing {
         let (source, destination) = match self.rule.per {
             ThresholdKey::Source | ThresholdKey::SourceAndPort => (Some(packet.src), None),
             ThresholdKey::Destination => (None, Some(packet.dst)),
             ThresholdKey::Pair => (Some(packet.src), Some(packet.dst)),
         };
-        Some(Firing {
+        Firing {
             rule: self.rule.rule,
-            time: at,
+            time: Timestamp::from_nanos(at_nanos),
             source,
             destination,
             packet: *packet,
             count: reached.count,
             suppressed: reached.suppressed,
-        })
+        }
     }
 
-    pub fn evicted_keys(&self) -> u64 {
+    fn evicted_keys(&self) -> u64 {
         match &self.table {
             Table::Events(keys) => keys.evicted,
             Table::Distinct(keys, _) => keys.evicted,
         }
     }
 
-    pub fn suppressed(&self) -> u64 {
+    fn suppressed(&self) -> u64 {
         match &self.table {
             Table::Events(keys) => keys.suppressed,
             Table::Distinct(keys, _) => keys.suppressed,
         }
     }
 
-    pub fn memory_bytes(&self) -> usize {
+    fn memory_bytes(&self) -> usize {
         match &self.table {
             Table::Events(keys) => keys.memory_bytes(),
             Table::Distinct(keys, _) => keys.memory_bytes(),
         }
     }
 
+    #[inline]
     fn key(&self, packet: &Packet) -> u64 {
         match self.rule.per {
             ThresholdKey::Source => self.hasher.address(packet.src, 0),
@@ -113,6 +176,7 @@ impl RuleCounter {
     }
 
     /// What must differ to count again; rules that count events do not ask.
+    #[inline]
     fn item(&self, packet: &Packet) -> u64 {
         match self.rule.counted {
             Counted::UnansweredPorts => self.hasher.number(u64::from(packet.dst_port)),
@@ -123,6 +187,7 @@ impl RuleCounter {
 }
 
 /// A host of IPv4, the /64 of IPv6: a host there may use any address of it.
+#[inline]
 fn network(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V4(v4) => IpAddr::V4(v4),
