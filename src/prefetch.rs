@@ -14,3 +14,24 @@ pub fn prefetch<T>(element: Option<&T>) {
     #[cfg(not(target_arch = "x86_64"))]
     let _ = element;
 }
+
+/// The same for an element that is to be overwritten, which somebody else read last: its cache line
+/// comes without theirs.
+#[inline(always)]
+pub fn prefetch_to_write<T>(element: Option<&T>) {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(element) = element {
+        let address = std::ptr::from_ref(element);
+        // SAFETY: a prefetch reads and writes nothing, whatever the address. A processor of x86_64
+        // that does not know it takes it for no operation.
+        unsafe {
+            std::arch::asm!(
+                "prefetchw [{address}]",
+                address = in(reg) address,
+                options(nostack, preserves_flags, readonly)
+            );
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = element;
+}

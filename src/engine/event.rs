@@ -4,6 +4,7 @@ use super::clock::Tick;
 use super::finding::Findings;
 use crate::flow::{Direction, FlowId, Packet, TcpFlags};
 use crate::machine::{Machine, Outcome};
+use crate::prefetch::prefetch_to_write;
 use crate::state::Lookup;
 use crate::store::Epoch;
 
@@ -96,6 +97,8 @@ impl Default for Round {
     }
 }
 
+const AHEAD: usize = 6;
+
 impl Round {
     /// TCP packets in a round: enough to make hand-overs cheap, few enough to stay in cache.
     pub const PACKETS: usize = 4096;
@@ -114,6 +117,8 @@ impl Round {
         if shard.filled >= shard.places.len() {
             shard.grow();
         }
+        // A worker read it last, on another core.
+        prefetch_to_write(shard.places.get(shard.filled + AHEAD));
         let place = shard.places.get_mut(shard.filled);
         shard.filled += 1;
         place
