@@ -126,7 +126,7 @@ impl Thresholds {
     fn prepare(&self, packet: &Packet) -> u64 {
         let hash = self.hasher.tuple(packet);
         self.recent.prefetch(hash);
-        if !is_ordinary(packet.flags) || self.pending.may_hold(hash) {
+        if !is_ordinary(packet.flags) {
             self.pending.prefetch(hash);
             if may_end(packet.flags) {
                 self.prepare_storm(packet, hash);
