@@ -68,3 +68,35 @@ pub fn in_order<'f>(
     order.sort_unstable();
     order.iter().filter_map(|key| findings.get((key & ((1 << POSITION_BITS) - 1)) as usize))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flow::{Direction, FlowId, TcpFlags};
+    use crate::store::Epoch;
+
+    fn finding(index: u32, rule: u8) -> Finding {
+        let event = Event {
+            id: FlowId(0),
+            epoch: Epoch::default(),
+            index,
+            flags: TcpFlags::SYN,
+            has_data: false,
+            direction: Direction::Forward,
+            is_late: false,
+            watched: false,
+            no_session_muted: false,
+        };
+        Finding { event, rule: RuleId(rule), answer: Lookup::Absent, state: None, confidence: 1.0 }
+    }
+
+    #[test]
+    fn findings_of_many_workers_come_in_packet_order_and_then_by_rule() {
+        let places = [(7, 3), (4095, 0), (0, 63), (7, 1), (u32::MAX, 2), (0, 5)];
+        let findings: Vec<Finding> = places.iter().map(|&(at, rule)| finding(at, rule)).collect();
+        let mut order = vec![1, 2, 3];
+        let sorted: Vec<(u32, u8)> =
+            in_order(&findings, &mut order).map(|f| (f.event.index, f.rule.0)).collect();
+        assert_eq!(sorted, [(0, 5), (0, 63), (7, 1), (7, 3), (4095, 0), (u32::MAX, 2)]);
+    }
+}
