@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io;
 
 use super::alert::{Alert, Sink};
-use super::finding::{Finding, Findings};
+use super::finding::{Finding, Findings, in_order};
 use super::hygiene::{AlertFilter, LeftOut};
 use super::observer::NewRules;
 use super::thresholds::Firing;
@@ -17,6 +17,8 @@ pub struct Gather<'a, K: Sink> {
     keyer: Keyer,
     filter: AlertFilter<'a>,
     shadow: Option<Shadow<'a>>,
+    /// The order of a round's findings, used again.
+    order: Vec<u64>,
 }
 
 /// What would have been shown had the store been exact.
@@ -69,37 +71,41 @@ impl<'a, K: Sink> Gather<'a, K> {
         shadow_filter: Option<AlertFilter<'a>>,
     ) -> Self {
         let shadow = shadow_filter.map(|filter| Shadow { filter, surplus: HashMap::new() });
-        Gather { sink, keyer, filter, shadow }
+        Gather { sink, keyer, filter, shadow, order: Vec::new() }
     }
 
     /// Takes the findings of one round, in any order, and what thresholds fired in it. Leaves
     /// `findings` empty.
     pub fn round(&mut self, findings: &mut Findings, firings: &[(u32, Firing)]) -> io::Result<()> {
-        findings.sort();
+        findings.steps.sort_unstable_by_key(|(index, _)| *index);
         let mut steps = findings.steps.iter().peekable();
         let mut shown = !findings.steps.is_empty();
-        let packets = &findings.packets;
-        for alert in in_order(packets, &findings.alerts, firings, self.keyer) {
+        let mut order = std::mem::take(&mut self.order);
+        let merge = Merge { packets: &findings.packets, firings, keyer: self.keyer };
+        merge.each(in_order(&findings.alerts, &mut order), |alert| {
             while let Some((_, step)) = steps.next_if(|(index, _)| *index <= alert.index) {
                 self.sink.step(step)?;
             }
             shown |= self.show(alert)?;
-        }
+            Ok(())
+        })?;
         for (_, step) in steps {
             self.sink.step(step)?;
         }
         if let Some(shadow) = &mut self.shadow {
-            for mut exact in in_order(packets, &findings.shadow_alerts, firings, self.keyer) {
+            merge.each(in_order(&findings.shadow_alerts, &mut order), |exact| {
                 if shadow.filter.admits(&mut exact.alert, exact.muted) {
                     *shadow.surplus.entry(exact.key(self.keyer)).or_default() -= 1;
                 }
-            }
+                Ok(())
+            })?;
         }
+        self.order = order;
         findings.clear();
         if shown { self.sink.flush() } else { Ok(()) }
     }
 
-    fn show(&mut self, mut indexed: Indexed) -> io::Result<bool> {
+    fn show(&mut self, indexed: &mut Indexed) -> io::Result<bool> {
         let admitted = self.filter.admits(&mut indexed.alert, indexed.muted);
         if admitted {
             if let Some(shadow) = &mut self.shadow {
@@ -143,31 +149,40 @@ impl Indexed {
     }
 }
 
-/// Both kinds of alerts as one sequence; what a packet's time made due comes before the packet.
-fn in_order<'f>(
-    packets: &'f [Packet],
-    findings: &'f [Finding],
-    firings: &'f [(u32, Firing)],
+/// A round's packets, and what goes between its findings.
+struct Merge<'r> {
+    packets: &'r [Packet],
+    firings: &'r [(u32, Firing)],
     keyer: Keyer,
-) -> impl Iterator<Item = Indexed> + 'f {
-    let of_packet = |finding| from_finding(packets, finding);
-    let mut findings = findings.iter().filter_map(of_packet).peekable();
-    let mut firings =
-        firings.iter().map(move |(at, firing)| from_firing(*at, firing, keyer)).peekable();
-    std::iter::from_fn(move || match (firings.peek(), findings.peek()) {
-        (Some(firing), Some(finding)) if firing.index > finding.index => findings.next(),
-        (Some(_), _) => firings.next(),
-        (None, _) => findings.next(),
-    })
 }
 
-fn from_finding(packets: &[Packet], finding: &Finding) -> Option<Indexed> {
+impl Merge<'_> {
+    /// Both kinds of alerts as one sequence; what a packet's time made due comes before the packet.
+    fn each<'f>(
+        &self,
+        findings: impl Iterator<Item = &'f Finding>,
+        mut take: impl FnMut(&mut Indexed) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let mut firings = self.firings.iter().peekable();
+        for finding in findings {
+            while let Some((at, firing)) = firings.next_if(|(at, _)| *at <= finding.event.index) {
+                take(&mut from_firing(*at, firing, self.keyer))?;
+            }
+            if let Some(packet) = self.packets.get(finding.event.index as usize) {
+                take(&mut from_finding(packet, finding))?;
+            }
+        }
+        firings.try_for_each(|(at, firing)| take(&mut from_firing(*at, firing, self.keyer)))
+    }
+}
+
+#[inline]
+fn from_finding(packet: &Packet, finding: &Finding) -> Indexed {
     let event = &finding.event;
-    let packet = *packets.get(event.index as usize)?;
     let alert = Alert {
         rule: finding.rule,
         time: packet.time,
-        packet,
+        packet: *packet,
         flow: event.id,
         answer: Some(finding.answer),
         state: finding.state,
@@ -175,7 +190,7 @@ fn from_finding(packets: &[Packet], finding: &Finding) -> Option<Indexed> {
         count: None,
         left_out: 0,
     };
-    Some(Indexed { index: event.index, muted: event.no_session_muted, alert })
+    Indexed { index: event.index, muted: event.no_session_muted, alert }
 }
 
 fn from_firing(index: u32, firing: &Firing, keyer: Keyer) -> Indexed {

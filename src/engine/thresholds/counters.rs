@@ -374,4 +374,42 @@ mod tests {
         assert_eq!(fired, 1);
         assert!(events.evicted > 100_000);
     }
+
+    /// Idle keys go first, then those with the least in their window, the oldest of these first;
+    /// those whose silence is to be kept go last.
+    #[test]
+    fn the_key_that_is_worth_the_least_makes_room() {
+        let head = |slice, weight, silent_until_nanos| Head {
+            slice,
+            weight,
+            silent_until_nanos,
+            ..Head::default()
+        };
+        let mut set = Set::<Events>::empty();
+        set.heads = [head(100, 1, 60); WAYS];
+        let mut makes_room = |way: usize, head| {
+            set.heads[way] = head;
+            set.victim(100, 50)
+        };
+        assert_eq!(makes_room(2, head(99, 8, 60)), (0, true), "all silent: by weight");
+        assert_eq!(makes_room(5, head(100, 9, 50)), (5, true), "silence is over");
+        assert_eq!(makes_room(3, head(100, 7, 0)), (3, true), "less weight");
+        assert_eq!(makes_room(6, head(97, 7, 0)), (6, true), "as light, and older");
+        assert_eq!(makes_room(7, head(96, 500, 0)), (7, false), "its window is over");
+    }
+
+    #[test]
+    fn slices_are_those_of_a_division() {
+        let mut random = Random::new(3);
+        for window_nanos in [0, 1, 4, 1000, u64::MAX] {
+            let mut slicing = Slicing::new(window_nanos);
+            for _ in 0..1000 {
+                let at = random.next_u64() >> random.below(64);
+                for at in [at, at.saturating_add(random.below(300)), at.saturating_sub(1)] {
+                    let slice_nanos = (window_nanos / 4).max(1);
+                    assert_eq!(slicing.number_at(at), at / slice_nanos, "{at} {window_nanos}");
+                }
+            }
+        }
+    }
 }

@@ -30,6 +30,8 @@ mod tuple;
 pub use firing::Firing;
 pub use limits::{Losses, SketchLimits};
 
+use std::slice;
+
 use crate::flow::{Packet, TcpFlags};
 use crate::machine::{Counted, ThresholdRule};
 use crate::time::Timestamp;
@@ -89,8 +91,8 @@ impl Thresholds {
     /// Counts a packet; packets come in the order of the capture.
     pub fn observe(&mut self, packet: &Packet, fired: &mut impl FnMut(Firing)) {
         let tuple = PreparedTuple(self.prepare(packet));
-        let group = (std::slice::from_ref(packet), std::slice::from_ref(&tuple));
-        self.observe_group(group.0, group.1, &mut |_, firing| fired(firing));
+        let mut fired = |_, firing| fired(firing);
+        self.observe_group(slice::from_ref(packet), slice::from_ref(&tuple), &mut fired);
     }
 
     /// Begins to load what [`observe_group`](Self::observe_group) will need for packets that come
@@ -126,7 +128,7 @@ impl Thresholds {
     fn prepare(&self, packet: &Packet) -> u64 {
         let hash = self.hasher.tuple(packet);
         self.recent.prefetch(hash);
-        if !is_ordinary(packet.flags) || self.pending.may_hold(hash) {
+        if !is_ordinary(packet.flags) {
             self.pending.prefetch(hash);
             if may_end(packet.flags) {
                 self.prepare_storm(packet, hash);
