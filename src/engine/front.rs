@@ -95,7 +95,7 @@ impl Front {
 
     #[inline(never)] // loops that need all registers
     fn make_events(&mut self, packets: &[Packet], first_index: u32, round: &mut Round) {
-        let flows = self.keyer.flows(packets);
+        let flows = FlowGroup::new(&self.keyer, packets);
         let latest = packets.iter().map(|packet| packet.time).max().unwrap_or_default();
         let only_time_counts = self.watch.is_none() && !self.learning.judges_directions();
         let indexed = packets.iter().zip(flows.iter()).zip(first_index..);
