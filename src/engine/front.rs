@@ -115,7 +115,6 @@ impl Front {
     }
 
     /// The circumstances of one packet.
-    #[inline(never)]
     fn circumstances(&mut self, packet: &Packet, flow: (FlowId, Direction)) -> Circumstances {
         if packet.time >= self.change {
             self.now.tick = self.clock.advance(packet.time);

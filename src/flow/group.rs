@@ -1,5 +1,7 @@
 //! The flows of several packets at once: their digests cost less together.
 
+use std::net::IpAddr;
+
 use super::{Direction, FlowId, Keyer, Packet, ipv4_pair_bits};
 
 /// The flows of a few packets that follow one another.
@@ -27,8 +29,10 @@ impl FlowGroup {
             });
         } else {
             group.identify(keyer, packets, |packet| {
-                let (key, direction) = keyer.key(packet);
-                Some(([ipv4_pair_bits(key.src, key.dst)?, key.rest_bits()], direction))
+                let (IpAddr::V4(src), IpAddr::V4(dst)) = (packet.src, packet.dst) else {
+                    return None;
+                };
+                Some(keyer.ipv4_words(packet, src.to_bits(), dst.to_bits()))
             });
         }
         group

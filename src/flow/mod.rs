@@ -219,6 +219,29 @@ impl Keyer {
         })
     }
 
+    /// The words that the digest of an IPv4 packet's flow is made from, and the packet's direction
+    /// in it, as they follow from its [`key`](Self::key), but without the detour by it.
+    #[inline]
+    fn ipv4_words(&self, packet: &Packet, src: u32, dst: u32) -> ([u64; 2], Direction) {
+        let (src, dst) = (u64::from(src), u64::from(dst));
+        let (src_port, dst_port) = match self.kind {
+            FlowKeyKind::Pair => (0, 0),
+            _ => (u64::from(packet.src_port), u64::from(packet.dst_port)),
+        };
+        let vlan = if self.vlan_in_key { packet.vlan } else { [0; 2] };
+        let vlan = u64::from(vlan[0]) << 16 | u64::from(vlan[1]);
+        let turned =
+            self.kind == FlowKeyKind::Connection && src << 16 | src_port > dst << 16 | dst_port;
+        match turned {
+            false => {
+                ([src << 32 | dst, src_port << 48 | dst_port << 32 | vlan], Direction::Forward)
+            }
+            true => {
+                ([dst << 32 | src, dst_port << 48 | src_port << 32 | vlan], Direction::Backward)
+            }
+        }
+    }
+
     #[inline]
     fn is_addresses_only(&self) -> bool {
         self.kind == FlowKeyKind::Pair && !self.vlan_in_key
