@@ -78,7 +78,8 @@ pub struct Round {
     events: [Shard; FlowId::SHARDS],
 }
 
-/// The events of one shard, and places for more.
+/// The events of one shard, and places for more: there before an event is made, so that nothing of
+/// it has to be kept across a call that makes room.
 #[derive(Debug, Clone, Default)]
 struct Shard {
     places: Vec<Event>,
@@ -86,16 +87,16 @@ struct Shard {
 }
 
 impl Shard {
+    /// Twice the share of a shard.
+    const PLACES: usize = 2 * Round::PACKETS / FlowId::SHARDS;
+
     #[cold]
     #[inline(never)]
     fn grow(&mut self) {
-        let places = (2 * self.places.len()).max(SHARD_PLACES);
+        let places = (2 * self.places.len()).max(Shard::PLACES);
         self.places.resize(places, Event::UNSPECIFIED);
     }
 }
-
-/// Twice the share of a shard.
-const SHARD_PLACES: usize = 2 * Round::PACKETS / FlowId::SHARDS;
 
 /// An empty round, with room for all its packets.
 impl Default for Round {
