@@ -39,19 +39,22 @@ impl FrameTally {
     pub fn add_packets(&mut self, packets: &[Packet]) {
         self.packets += packets.len() as u64;
         self.tcp_packets += packets.len() as u64;
+        let (mut bytes, mut earliest, mut latest) = (0, Timestamp::MAX, Timestamp::default());
         for packet in packets {
-            self.tcp_bytes += u64::from(packet.wire_bytes);
-            self.add_time(packet.time);
+            bytes += u64::from(packet.wire_bytes);
+            earliest = earliest.min(packet.time);
+            latest = latest.max(packet.time);
+        }
+        self.tcp_bytes += bytes;
+        if earliest <= latest {
+            self.add_time(earliest);
+            self.add_time(latest);
         }
     }
 
     #[inline]
     fn add_time(&mut self, time: Timestamp) {
-        match &mut self.span {
-            // Nearly always.
-            Some((_, last)) if time >= *last => *last = time,
-            Some((first, _)) => *first = time.min(*first),
-            None => self.span = Some((time, time)),
-        }
+        let (first, last) = self.span.unwrap_or((time, time));
+        self.span = Some((first.min(time), last.max(time)));
     }
 }

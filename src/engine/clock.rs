@@ -76,8 +76,7 @@ impl Clock {
         self.tick
     }
 
-    /// The time before which no packet changes the tick; for [`pass_to`](Self::pass_to), if there
-    /// is such a time.
+    /// The time before which no packet changes the tick: none, where each one counts.
     #[inline]
     pub fn next_change(&self) -> Timestamp {
         match self.phase {

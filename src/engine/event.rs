@@ -32,6 +32,17 @@ pub struct Event {
     pub no_session_muted: bool,
 }
 
+/// What is to be known of a packet beside what it says itself.
+#[derive(Debug, Clone, Copy)]
+pub struct Circumstances {
+    /// When in the life of flows it comes.
+    pub tick: Tick,
+    /// Whether somebody wants to see each step of its flow.
+    pub watched: bool,
+    /// Whether rules about packets without a session are mute at this time.
+    pub no_session_muted: bool,
+}
+
 impl Event {
     /// No event yet: for places that one is put in.
     const UNSPECIFIED: Event = Event {
@@ -68,7 +79,8 @@ pub struct Round {
     events: [Shard; FlowId::SHARDS],
 }
 
-/// The events of one shard, and places for more.
+/// The events of one shard, and places for more: there before an event is made, so that nothing of
+/// it has to be kept across a call that makes room.
 #[derive(Debug, Clone, Default)]
 struct Shard {
     places: Vec<Event>,
@@ -76,16 +88,16 @@ struct Shard {
 }
 
 impl Shard {
+    /// Twice the share of a shard.
+    const PLACES: usize = 2 * Round::PACKETS / FlowId::SHARDS;
+
     #[cold]
     #[inline(never)]
     fn grow(&mut self) {
-        let places = (2 * self.places.len()).max(SHARD_PLACES);
+        let places = (2 * self.places.len()).max(Shard::PLACES);
         self.places.resize(places, Event::UNSPECIFIED);
     }
 }
-
-/// Twice the share of a shard.
-const SHARD_PLACES: usize = 2 * Round::PACKETS / FlowId::SHARDS;
 
 /// An empty round, with room for all its packets.
 impl Default for Round {
@@ -109,19 +121,34 @@ impl Round {
         events.unwrap_or_default()
     }
 
-    /// The place of the next event of a flow. There is one before the event is made: making room
-    /// is a call, across which all that is known of the event would have to be kept somewhere.
-    #[inline(always)]
-    pub fn place(&mut self, id: FlowId) -> Option<&mut Event> {
+    /// Adds the event of the packet at `index`, which belongs to `flow`.
+    #[inline(always)] // made where it is kept
+    pub fn add(
+        &mut self,
+        packet: &Packet,
+        (id, direction): (FlowId, Direction),
+        index: u32,
+        known: Circumstances,
+    ) {
         let shard = &mut self.events[id.shard() % FlowId::SHARDS];
         if shard.filled >= shard.places.len() {
             shard.grow();
         }
         // A worker read it last, on another core.
         prefetch_to_write(shard.places.get(shard.filled + AHEAD));
-        let place = shard.places.get_mut(shard.filled);
+        let Some(place) = shard.places.get_mut(shard.filled) else { return };
         shard.filled += 1;
-        place
+        *place = Event {
+            id,
+            epoch: known.tick.epoch,
+            index,
+            flags: packet.flags,
+            has_data: packet.payload_bytes > 0,
+            direction,
+            is_late: known.tick.is_late,
+            watched: known.watched,
+            no_session_muted: known.no_session_muted,
+        };
     }
 
     /// Puts its packets to what was found in them, and is empty again.

@@ -2,14 +2,14 @@
 
 use std::net::IpAddr;
 
-use super::clock::{Clock, Tick};
-use super::event::{Event, Round};
+use super::clock::Clock;
+use super::event::{Circumstances, Round};
 use super::learning::Learning;
 use super::observer::NewRules;
 use super::run::RunPlan;
 use super::thresholds::{Firing, Losses, PreparedTuple, SketchLimits, Thresholds};
 use super::top::TopTalkers;
-use crate::flow::{FlowGroup, FlowKeyKind, Keyer, Packet};
+use crate::flow::{Direction, FlowGroup, FlowId, FlowKeyKind, Keyer, Packet};
 use crate::store::Epoch;
 use crate::time::Timestamp;
 
@@ -29,17 +29,11 @@ pub struct Front {
     thresholds: Option<Thresholds>,
     seed: u64,
     top: Option<TopTalkers>,
-    moment: Moment,
+    /// Those of packets before `change`, where nothing but time changes them.
+    now: Circumstances,
+    change: Timestamp,
     time: Timestamp,
     lost_frames: u64,
-}
-
-/// What all packets have in common, from one on until their time reaches `ends`.
-#[derive(Debug, Clone, Copy)]
-struct Moment {
-    tick: Tick,
-    no_session_muted: bool,
-    ends: Timestamp,
 }
 
 impl Front {
@@ -50,10 +44,11 @@ impl Front {
         let sketches = || Thresholds::new(&thresholds, plan.seed, SketchLimits::default());
         let sees_both_directions = plan.keyer.kind == FlowKeyKind::Connection;
         let clock = Clock::new(plan.phase);
-        let over = Timestamp::default();
+        let now = Circumstances { tick: clock.tick(), watched: false, no_session_muted: true };
         Front {
             keyer: plan.keyer,
-            moment: Moment { tick: clock.tick(), no_session_muted: true, ends: over },
+            now,
+            change: Timestamp::default(),
             clock,
             learning: Learning::new(plan.startup_nanos, sees_both_directions),
             watch: plan.watch,
@@ -92,48 +87,38 @@ impl Front {
         }
     }
 
-    #[inline(never)] // a loop that needs all registers
+    #[inline(never)] // loops that need all registers
     fn make_events(&mut self, packets: &[Packet], first_index: u32, round: &mut Round) {
-        let (flows, mut latest) = (self.keyer.flows(packets), Timestamp::default());
-        for ((packet, (id, direction)), index) in
-            packets.iter().zip(flows.iter()).zip(first_index..)
-        {
-            latest = latest.max(packet.time);
-            if packet.time >= self.moment.ends {
-                self.enter_moment(packet.time);
+        let flows = FlowGroup::new(&self.keyer, packets);
+        let latest = packets.iter().map(|packet| packet.time).max().unwrap_or_default();
+        let only_time_counts = self.watch.is_none() && !self.learning.judges_directions();
+        let indexed = packets.iter().zip(flows.iter()).zip(first_index..);
+        if only_time_counts && latest < self.change {
+            let now = self.now;
+            for ((packet, flow), index) in indexed {
+                round.add(packet, flow, index, now);
             }
-            if self.learning.observe_direction(id, direction) {
-                self.moment.no_session_muted = self.learning.mutes_no_session();
+        } else {
+            for ((packet, flow), index) in indexed {
+                let then = self.circumstances(packet, flow);
+                round.add(packet, flow, index, then);
             }
-            let watched = self.watch.is_some_and(|watch| watch.sees(packet));
-            let Some(place) = round.place(id) else { continue };
-            *place = Event {
-                id,
-                epoch: self.moment.tick.epoch,
-                index,
-                flags: packet.flags,
-                has_data: packet.payload_bytes > 0,
-                direction,
-                is_late: self.moment.tick.is_late,
-                watched,
-                no_session_muted: self.moment.no_session_muted,
-            };
         }
         self.clock.pass_to(latest);
         self.learning.pass_to(latest);
     }
 
-    /// Finds out what holds from the packet of this time on, and how long.
-    #[cold]
-    #[inline(never)]
-    fn enter_moment(&mut self, time: Timestamp) {
-        let tick = self.clock.advance(time);
-        self.learning.pass_to(time);
-        self.moment = Moment {
-            tick,
-            no_session_muted: self.learning.mutes_no_session(),
-            ends: self.clock.next_change().min(self.learning.next_change()),
-        };
+    /// The circumstances of one packet.
+    fn circumstances(&mut self, packet: &Packet, flow: (FlowId, Direction)) -> Circumstances {
+        if packet.time >= self.change {
+            self.now.tick = self.clock.advance(packet.time);
+            self.learning.pass_to(packet.time);
+            self.change = self.clock.next_change().min(self.learning.next_change());
+        }
+        self.learning.observe_direction(flow.0, flow.1);
+        self.now.no_session_muted = self.learning.mutes_no_session();
+        let watched = self.watch.is_some_and(|watch| watch.sees(packet));
+        Circumstances { watched, ..self.now }
     }
 
     /// Lets time pass without a packet: what waited in vain is told. Says which epoch it is if all
@@ -143,7 +128,7 @@ impl Front {
         if let Some(thresholds) = &mut self.thresholds {
             thresholds.idle(now, &mut |firing| firings.push((u32::MAX, firing)));
         }
-        self.moment.ends = Timestamp::default();
+        self.change = Timestamp::default();
         self.clock.idle(now)
     }
 
@@ -153,7 +138,7 @@ impl Front {
         if lost_frames > self.lost_frames {
             self.lost_frames = lost_frames;
             self.learning.lost();
-            self.moment.ends = Timestamp::default();
+            self.change = Timestamp::default();
         }
     }
 

@@ -76,31 +76,33 @@ impl Learning {
         }
     }
 
-    /// Takes in which way a packet goes along its flow. Says whether that changed the verdict on
-    /// the capture.
+    /// Whether it matters which way packets go along their flows.
     #[inline]
-    pub fn observe_direction(&mut self, id: FlowId, direction: Direction) -> bool {
+    pub fn judges_directions(&self) -> bool {
+        self.judges_directions
+    }
+
+    /// Takes in which way a packet goes along its flow.
+    #[inline]
+    pub fn observe_direction(&mut self, id: FlowId, direction: Direction) {
         if !self.judges_directions {
-            return false;
+            return;
         }
         let flow = &mut self.sample[id.salt() as usize % SAMPLE];
         if flow.tag != id.fingerprint() {
             *flow = Sampled { tag: id.fingerprint(), forward: 0, backward: 0 };
         }
         if flow.forward + flow.backward >= PACKETS_TO_JUDGE {
-            return false;
+            return;
         }
         match direction {
             Direction::Forward => flow.forward += 1,
             Direction::Backward => flow.backward += 1,
         }
-        if flow.forward + flow.backward < PACKETS_TO_JUDGE {
-            return false;
+        if flow.forward + flow.backward == PACKETS_TO_JUDGE {
+            let both = flow.forward > 0 && flow.backward > 0;
+            self.judge(both);
         }
-        let both_directions = flow.forward > 0 && flow.backward > 0;
-        let was_one_way = self.looks_one_way;
-        self.judge(both_directions);
-        self.looks_one_way != was_one_way
     }
 
     fn judge(&mut self, both_directions: bool) {

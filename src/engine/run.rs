@@ -305,7 +305,10 @@ impl<F: Source> Reader<'_, F> {
             let more = source.next_frames(GROUP, &mut intake);
             frames_left = frames_left.saturating_sub(GROUP);
             // What was read before an end or an error counts.
-            front.group(intake.finish(), round, firings);
+            let found = GROUP - intake.free_places();
+            let packets = places.get(..found).unwrap_or_default();
+            frames.add_packets(packets);
+            front.group(packets, round, firings);
             if !more? {
                 return Ok(false);
             }

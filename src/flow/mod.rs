@@ -3,10 +3,14 @@
 //! A parsed [`Packet`] holds all that the rest of the program ever looks at. A [`Keyer`] makes a
 //! [`FlowKey`] of it, under one of the ideas of a flow ([`FlowKeyKind`]), and of that a [`FlowId`]: a
 //! keyed 128-bit digest, computed once, from disjoint bits of which every store takes positions,
-//! fingerprints and shards.
+//! fingerprints and shards. A [`FlowGroup`] has those of several packets at once.
+
+mod group;
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr};
+
+pub use group::FlowGroup;
 
 use crate::hash::HashKey;
 use crate::time::Timestamp;
@@ -200,21 +204,6 @@ impl Keyer {
         if turned { (key.reversed(), Direction::Backward) } else { (key, Direction::Forward) }
     }
 
-    /// The flow of each packet and its direction in it, for at most [`FlowGroup::MOST`] packets:
-    /// together they cost less than one by one.
-    #[inline]
-    pub fn flows(&self, packets: &[Packet]) -> FlowGroup {
-        match self.is_addresses_only() {
-            true => FlowGroup::of(self, packets, |packet| {
-                Some(([ipv4_pair_bits(packet.src, packet.dst)?], Direction::Forward))
-            }),
-            false => FlowGroup::of(self, packets, |packet| {
-                let (key, direction) = self.key(packet);
-                Some(([ipv4_pair_bits(key.src, key.dst)?, key.rest_bits()], direction))
-            }),
-        }
-    }
-
     /// The digest of a flow key.
     #[inline(never)]
     pub fn id(&self, key: &FlowKey) -> FlowId {
@@ -230,73 +219,32 @@ impl Keyer {
         })
     }
 
+    /// The words that the digest of an IPv4 packet's flow is made from, and the packet's direction
+    /// in it, as they follow from its [`key`](Self::key), but without the detour by it.
+    #[inline]
+    fn ipv4_words(&self, packet: &Packet, src: u32, dst: u32) -> ([u64; 2], Direction) {
+        let (src, dst) = (u64::from(src), u64::from(dst));
+        let (src_port, dst_port) = match self.kind {
+            FlowKeyKind::Pair => (0, 0),
+            _ => (u64::from(packet.src_port), u64::from(packet.dst_port)),
+        };
+        let vlan = if self.vlan_in_key { packet.vlan } else { [0; 2] };
+        let vlan = u64::from(vlan[0]) << 16 | u64::from(vlan[1]);
+        let turned =
+            self.kind == FlowKeyKind::Connection && src << 16 | src_port > dst << 16 | dst_port;
+        match turned {
+            false => {
+                ([src << 32 | dst, src_port << 48 | dst_port << 32 | vlan], Direction::Forward)
+            }
+            true => {
+                ([dst << 32 | src, dst_port << 48 | src_port << 32 | vlan], Direction::Backward)
+            }
+        }
+    }
+
     #[inline]
     fn is_addresses_only(&self) -> bool {
         self.kind == FlowKeyKind::Pair && !self.vlan_in_key
-    }
-}
-
-/// The flows of a few packets that follow one another.
-#[derive(Debug, Clone)]
-pub struct FlowGroup {
-    /// Of each flow, its lower half first.
-    digests: [[u64; 2]; FlowGroup::MOST],
-    directions: [Direction; FlowGroup::MOST],
-}
-
-impl FlowGroup {
-    /// How many packets a group holds at most.
-    pub const MOST: usize = 16;
-
-    /// The flow of each packet and its direction in it, in their order.
-    #[inline]
-    pub fn iter(&self) -> impl Iterator<Item = (FlowId, Direction)> {
-        let flow = |(&[low, high], &direction): (&[u64; 2], &Direction)| {
-            (FlowId(u128::from(low) | u128::from(high) << 64), direction)
-        };
-        self.digests.iter().zip(&self.directions).map(flow)
-    }
-
-    /// The flows of `packets`. Of an IPv4 packet, `ipv4` tells the words that its flow's digest is
-    /// made from, and its direction.
-    #[inline(always)]
-    fn of<const N: usize>(
-        keyer: &Keyer,
-        packets: &[Packet],
-        ipv4: impl Fn(&Packet) -> Option<([u64; N], Direction)>,
-    ) -> FlowGroup {
-        let mut group = FlowGroup {
-            digests: [[0; 2]; FlowGroup::MOST],
-            directions: [Direction::Forward; FlowGroup::MOST],
-        };
-        let (mut words, mut is_all_ipv4) = ([[0; N]; FlowGroup::MOST], true);
-        let places = words.iter_mut().zip(&mut group.directions);
-        for (packet, (words, direction)) in packets.iter().zip(places) {
-            let Some(told) = ipv4(packet) else {
-                is_all_ipv4 = false;
-                continue;
-            };
-            (*words, *direction) = told;
-        }
-        let words = words.get(..packets.len()).unwrap_or(&words);
-        keyer.hash_key.digests(words, &mut group.digests);
-        if !is_all_ipv4 {
-            group.identify_ipv6(keyer, packets);
-        }
-        group
-    }
-
-    /// Adds what is still missing: their keys are longer, and hashed one by one.
-    #[inline(never)]
-    fn identify_ipv6(&mut self, keyer: &Keyer, packets: &[Packet]) {
-        let places = self.digests.iter_mut().zip(&mut self.directions);
-        for (packet, (digest, direction)) in packets.iter().zip(places) {
-            if ipv4_pair_bits(packet.src, packet.dst).is_none() {
-                let (key, told) = keyer.key(packet);
-                let FlowId(bits) = keyer.id(&key);
-                (*digest, *direction) = ([bits as u64, (bits >> 64) as u64], told);
-            }
-        }
     }
 }
 
@@ -391,24 +339,6 @@ mod tests {
             let (there, back) = (pair.key(&there).0, pair.key(&back).0);
             assert_eq!(there, back.reversed());
             assert_ne!(pair.id(&there), pair.id(&back));
-        }
-    }
-
-    #[test]
-    fn a_group_tells_of_each_packet_what_it_is_told_alone() {
-        let ends = [("10.0.0.1", "10.0.0.2"), ("10.0.0.9", "10.0.0.2"), ("2001:db8::1", "::2")];
-        let both_ways = |(a, b)| [packet(a, 5000, b, 80), packet(b, 80, a, 5000)];
-        let packets: Vec<Packet> = ends.into_iter().cycle().take(8).flat_map(both_ways).collect();
-        let pair = keyer(FlowKeyKind::Pair);
-        for keyer in [keyer(FlowKeyKind::Connection), pair, Keyer { vlan_in_key: true, ..pair }] {
-            let alone = |packet: &Packet| {
-                let (key, direction) = keyer.key(packet);
-                (keyer.id(&key), direction)
-            };
-            for count in 0..=FlowGroup::MOST {
-                let group = keyer.flows(&packets[..count]);
-                assert!(group.iter().take(count).eq(packets[..count].iter().map(alone)));
-            }
         }
     }
 
