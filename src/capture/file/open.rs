@@ -28,7 +28,7 @@ const LOOKED_AT_BYTES: usize = 512;
 const SNIFFED_BYTES: usize = 64 << 10;
 
 /// Read at a time otherwise: stays in a second-level cache between the copy and our look at it.
-const READ_BYTES: usize = 256 << 10;
+const READ_BYTES: usize = 64 << 10;
 
 /// Where bytes come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
