@@ -109,6 +109,7 @@ impl Default for Round {
     }
 }
 
+/// So many events ahead, the place of one is taken back from the worker that read it last.
 const AHEAD: usize = 6;
 
 impl Round {
@@ -134,7 +135,6 @@ impl Round {
         if shard.filled >= shard.places.len() {
             shard.grow();
         }
-        // A worker read it last, on another core.
         prefetch_to_write(shard.places.get(shard.filled + AHEAD));
         let Some(place) = shard.places.get_mut(shard.filled) else { return };
         shard.filled += 1;

@@ -41,13 +41,15 @@ pub(super) struct Layout {
     /// Of one flow.
     groups: u32,
     cut: Cut,
+    /// Where the cells of each group are in its line.
+    slots: [SlotParts; BLOCKED_GROUPS_LIMIT],
 }
 
 #[derive(Debug, Clone)]
 #[allow(clippy::large_enum_variant)] // one a shard, and every packet reads it: no detour
 enum Cut {
     Spread(Spread),
-    Blocked([GroupPart; BLOCKED_GROUPS_LIMIT]),
+    Blocked([LinePart; BLOCKED_GROUPS_LIMIT]),
 }
 
 /// Hashes are shared out among lines as even as can be, and cut where a word ends. A power of two,
@@ -66,18 +68,16 @@ struct Spread {
     lines_per_cell: u64,
 }
 
-/// The lines among which a flow has one, and where in that line it has some of its cells.
+/// The lines among which a flow has one.
 #[derive(Debug, Clone, Copy, Default)]
-struct GroupPart {
+struct LinePart {
     /// Where in a flow's stream the word is of which the line is taken…
     stream: u64,
     /// …among these…
     first: u32,
     lines: u32,
-    /// …and how many of its cells there come before.
+    /// …and how many of its cells there belong to groups before.
     before: u32,
-    count: u32,
-    slots: [SlotPart; SLOTS_PER_WORD],
 }
 
 /// The slots of a line among which a flow has one.
@@ -87,9 +87,19 @@ struct SlotPart {
     slots: u16,
 }
 
-impl SlotPart {
-    /// Where the slot is the word's upper bits.
-    const KNOWN: SlotPart = SlotPart { first: 0, slots: 1 << (u64::BITS - KNOWN_SHIFT) };
+/// Those of one group.
+#[derive(Debug, Clone, Copy, Default)]
+struct SlotParts {
+    count: u32,
+    parts: [SlotPart; SLOTS_PER_WORD],
+}
+
+impl SlotParts {
+    /// One slot, which is known: it is its word's upper bits.
+    const KNOWN: SlotParts = SlotParts {
+        count: 1,
+        parts: [SlotPart { first: 0, slots: 1 << (u64::BITS - KNOWN_SHIFT) }; SLOTS_PER_WORD],
+    };
 }
 
 /// A slot that is known stands above so many bits of its word.
@@ -103,23 +113,22 @@ impl Layout {
         let per_line = sizing.cells_per_line.max(1);
         let arrays = FlowId::SHARDS as u64 * sizing.phases.max(1);
         let cells = usize::try_from(sizing.cells / arrays).unwrap_or(usize::MAX);
-        let (groups, cut) = match sizing.layout {
+        let (groups, cut, slots) = match sizing.layout {
             LayoutKind::Spread => {
                 let spread = Spread {
                     cells_per_part: u32::try_from(cells / hashes as usize).unwrap_or(u32::MAX),
                     cells_per_line: per_line as u32,
                     lines_per_cell: (u64::MAX / per_line as u64).saturating_add(1),
                 };
-                (hashes, Cut::Spread(spread))
+                (hashes, Cut::Spread(spread), [SlotParts::KNOWN; BLOCKED_GROUPS_LIMIT])
             }
             LayoutKind::Blocked(_) => {
                 let all_lines = u32::try_from(cells / per_line).unwrap_or(u32::MAX);
                 let lines = sizing.layout.lines(sizing.hashes).max(1) as u32;
-                let (groups, parts) = group_parts(all_lines, lines, hashes, per_line as u32);
-                (groups, Cut::Blocked(parts))
+                blocked(all_lines, lines, hashes, per_line as u32)
             }
         };
-        Layout { hashes, cells, groups, cut }
+        Layout { hashes, cells, groups, cut, slots }
     }
 
     pub(super) const fn hashes(&self) -> usize {
@@ -184,13 +193,8 @@ impl Layout {
     /// The slots of the n-th group, in the order of a flow's hashes.
     #[inline(always)]
     pub(super) fn slots(&self, n: usize, group: &Group) -> Slots<'_> {
-        let parts = match &self.cut {
-            Cut::Blocked(parts) => {
-                let part = &parts[n % BLOCKED_GROUPS_LIMIT];
-                part.slots.get(..part.count as usize).unwrap_or(&part.slots)
-            }
-            Cut::Spread(_) => &[SlotPart::KNOWN],
-        };
+        let SlotParts { count, parts } = &self.slots[n % BLOCKED_GROUPS_LIMIT];
+        let parts = parts.get(..*count as usize).unwrap_or(parts);
         Slots { parts: parts.iter(), left: group.word }
     }
 }
@@ -205,7 +209,7 @@ impl Group {
     }
 }
 
-impl GroupPart {
+impl LinePart {
     #[inline(always)]
     fn group(&self, digest: u64, salted: impl FnOnce(u64) -> u64) -> Group {
         let (line, word) = digit(mix(digest.wrapping_add(self.stream)), self.lines.into());
@@ -218,7 +222,6 @@ impl GroupPart {
 }
 
 /// Slots of one line, each from its own part of the line.
-#[derive(Clone)]
 pub(super) struct Slots<'l> {
     parts: std::slice::Iter<'l, SlotPart>,
     left: u64,
@@ -250,13 +253,14 @@ impl Spread {
 
 /// Shares lines and hashes out: as even as can be, lines in proportion to hashes. Says how many
 /// groups there are.
-fn group_parts(
+fn blocked(
     all_lines: u32,
     lines: u32,
     hashes: u32,
     cells_per_line: u32,
-) -> (u32, [GroupPart; BLOCKED_GROUPS_LIMIT]) {
-    let mut parts = [GroupPart::default(); BLOCKED_GROUPS_LIMIT];
+) -> (u32, Cut, [SlotParts; BLOCKED_GROUPS_LIMIT]) {
+    let mut line_parts = [LinePart::default(); BLOCKED_GROUPS_LIMIT];
+    let mut slot_parts = [SlotParts::default(); BLOCKED_GROUPS_LIMIT];
     let (mut groups, mut first, mut hashes_before) = (0, 0, 0);
     for number in 0..lines {
         let own = hashes / lines + u32::from(number < hashes % lines);
@@ -264,23 +268,28 @@ fn group_parts(
         // At least one line for this part and each after it.
         let end = (u64::from(all_lines) * u64::from(hashes_before) / u64::from(hashes)) as u32;
         let end = end.min(all_lines.saturating_sub(lines - number - 1)).max(first + 1);
-        // Cells of the line for each of its hashes, in 65,536ths, rounded up.
-        let share = (cells_per_line << 16).div_ceil(own);
-        let edge = |hash: u32| ((hash * share) >> 16) as u16;
+        let stream = u64::from(number).wrapping_mul(GOLDEN);
         for before in (0..own).step_by(SLOTS_PER_WORD) {
-            let part = |n: usize| {
-                let hash = before + n as u32;
-                SlotPart { first: edge(hash), slots: edge(hash + 1) - edge(hash) }
-            };
-            let count = (own - before).min(SLOTS_PER_WORD as u32);
-            let slots = std::array::from_fn(part);
-            let (lines, stream) = (end - first, u64::from(number).wrapping_mul(GOLDEN));
-            parts[groups] = GroupPart { stream, first, lines, before, count, slots };
+            line_parts[groups] = LinePart { stream, first, lines: end - first, before };
+            slot_parts[groups] = slots_of(own, before, cells_per_line);
             groups += 1;
         }
         first = end;
     }
-    (groups as u32, parts)
+    (groups as u32, Cut::Blocked(line_parts), slot_parts)
+}
+
+/// Cuts a line for so many hashes, of which so many come before those of this group.
+fn slots_of(hashes: u32, before: u32, cells_per_line: u32) -> SlotParts {
+    // Cells for each hash, in 65,536ths, rounded up.
+    let share = (cells_per_line << 16).div_ceil(hashes);
+    let edge = |hash: u32| ((hash * share) >> 16) as u16;
+    let part = |n: usize| {
+        let hash = before + n as u32;
+        SlotPart { first: edge(hash), slots: edge(hash + 1) - edge(hash) }
+    };
+    let count = (hashes - before).min(SLOTS_PER_WORD as u32);
+    SlotParts { count, parts: std::array::from_fn(part) }
 }
 
 /// The n-th word of the SplitMix64 stream from here.
