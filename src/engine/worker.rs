@@ -150,8 +150,9 @@ impl Desk<'_, '_> {
     ) {
         places.clear();
         for event in events.iter().take(AHEAD) {
-            places.push(self.locate(&shard.store, event));
-            places.last().into_iter().for_each(|place| shard.store.prefetch(place));
+            let place = self.locate(&shard.store, event);
+            shard.store.prefetch(&place);
+            places.push(place);
         }
         for (n, event) in events.iter().enumerate() {
             let place = &mut places[n % AHEAD];

@@ -3,8 +3,9 @@
 use super::line::Line;
 
 /// A word each for so many cells; a power of two, so that no index needs a check.
-pub(super) const BANKS_LIMIT: usize = 4;
-const BANK_CELLS: usize = u64::BITS as usize;
+const BANKS_LIMIT: usize = 4;
+/// The cells of one word.
+pub(super) const BANK_CELLS: usize = u64::BITS as usize;
 
 /// Some of the cells of a [`Line`] that bears stamps. Of a line without it says nothing, and costs
 /// nothing.

@@ -9,7 +9,7 @@
 //! | mark | the last 4 bytes | none |
 
 use super::aging::{Epoch, Stamp, is_in_window};
-use super::cell_set::CellSet;
+use super::cell_set::{BANK_CELLS, CellSet};
 use super::lanes::{lanes_in_use, lanes_of, lanes_per_word};
 use super::planes::StampPlanes;
 use crate::spec::{Expire, LINE_BYTES, cells_per_line};
@@ -20,7 +20,6 @@ use crate::spec::{Expire, LINE_BYTES, cells_per_line};
 pub(super) struct Line<const BITS: u32, const TIMED: bool>([u8; LINE_BYTES]);
 
 const WORD_BYTES: usize = size_of::<u64>();
-const BANK_CELLS: usize = u64::BITS as usize;
 
 impl<const BITS: u32, const TIMED: bool> Line<BITS, TIMED> {
     pub(super) const CELLS: usize =

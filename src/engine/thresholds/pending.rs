@@ -123,20 +123,13 @@ impl Pending {
     /// The first packet of this 5-tuple that waits.
     #[inline]
     pub fn find(&mut self, hash: u64) -> Option<(Found, &mut First)> {
-        let mask = self.index.len() - 1;
-        let mut at = home(hash) & mask;
-        loop {
-            let entry = *self.index.get(at)?;
-            if entry == EMPTY {
-                return None;
-            }
-            let slot = entry as u32;
-            if entry >> 32 == hash >> 32 && self.first_at(slot)?.hash == hash {
-                let first = self.slots.get_mut(slot as usize)?.first.as_mut()?;
-                return Some((Found { at, slot }, first));
-            }
-            at = (at + 1) & mask;
-        }
+        let is_it = |entry: u64| {
+            entry >> 32 == hash >> 32
+                && self.first_at(entry as u32).is_some_and(|first| first.hash == hash)
+        };
+        let found = self.probe(hash, is_it)?;
+        let first = self.slots.get_mut(found.slot as usize)?.first.as_mut()?;
+        Some((found, first))
     }
 
     /// Lets a first packet wait, due no earlier than those that wait already; it must not wait yet.
@@ -183,8 +176,8 @@ impl Pending {
         if let Some(next) = self.slots.get(oldest.newer as usize) {
             prefetch(self.slots.get(next.newer as usize));
         }
-        let at = self.place_of(first.hash, slot)?;
-        self.end(Found { at, slot })
+        let found = self.probe(first.hash, |entry| entry as u32 == slot)?;
+        self.end(found)
     }
 
     /// All while at least half is free, 1 in 4 with a quarter free, 1 in 16 with an eighth, …
@@ -204,8 +197,9 @@ impl Pending {
         self.slots.get(slot as usize)?.first.as_ref()
     }
 
-    /// Where in the index a slot with this hash is.
-    fn place_of(&self, hash: u64, slot: u32) -> Option<usize> {
+    /// Goes through the entries that may have this hash, to the one that is meant.
+    #[inline(always)]
+    fn probe(&self, hash: u64, is_it: impl Fn(u64) -> bool) -> Option<Found> {
         let mask = self.index.len() - 1;
         let mut at = home(hash) & mask;
         loop {
@@ -213,8 +207,8 @@ impl Pending {
             if entry == EMPTY {
                 return None;
             }
-            if entry as u32 == slot {
-                return Some(at);
+            if is_it(entry) {
+                return Some(Found { at, slot: entry as u32 });
             }
             at = (at + 1) & mask;
         }
