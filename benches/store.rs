@@ -45,8 +45,9 @@ impl StoreUser for Measure<'_> {
             let stopwatch = Stopwatch::start();
             for batch in self.packets.chunks(BATCH) {
                 for flow in batch.iter().filter(|_| fetch) {
-                    let shard = &shards[flow.id.shard()];
-                    shard.prefetch(&shard.locate(flow));
+                    let shard = &mut shards[flow.id.shard()];
+                    let place = shard.locate(flow);
+                    shard.prefetch(&place);
                 }
                 for flow in batch {
                     let shard = &mut shards[flow.id.shard()];

@@ -1,8 +1,8 @@
 //! The one place where a kind of store becomes a type.
 
 use super::{
-    Bhbf, BhbfRule, Dbf, Exact, Fcf, Gated, Kbf, KbfRule, Recycling, Sbf, SbfRule, Store,
-    StoreError,
+    Bhbf, BhbfRule, Dbf, Erase, Exact, Fcf, Gated, Kbf, KbfRule, Recent, Recycling, Sbf, SbfRule,
+    Store, StoreError, Striped,
 };
 use crate::spec::{Backend, Budget, Expire, Sizing, StoreSpec};
 
@@ -52,41 +52,58 @@ fn choose<U: StoreUser>(spec: &StoreSpec, user: U) -> Result<U::Output, StoreErr
         (Backend::Kbf, _) => kbf::<32, U>(spec, &sizing, user),
         (Backend::Bhbf, _) => bhbf(spec, &sizing, user),
         (Backend::Dbf, _) => dbf(spec, &sizing, user),
-        (Backend::Fcf, _) if timed => user.run(|| Fcf::<true>::new(spec.states, &sizing)),
-        (Backend::Fcf, _) => user.run(|| Fcf::<false>::new(spec.states, &sizing)),
+        (Backend::Fcf, _) if timed => aging(|| Fcf::<true>::new(spec.states, &sizing), user),
+        (Backend::Fcf, _) => aging(|| Fcf::<false>::new(spec.states, &sizing), user),
     })
+}
+
+/// Runs `user` with stores that the timer empties, or nothing.
+fn aging<S: Striped + 'static, U: StoreUser>(
+    make: impl Fn() -> Result<S, StoreError>,
+    user: U,
+) -> U::Output {
+    user.run(|| make().map(Recent::new))
+}
+
+/// Runs `user` with stores that empty themselves, or never.
+fn recycling<S: Striped + Erase + 'static, U: StoreUser>(
+    sizing: &Sizing,
+    make: impl Fn() -> Result<S, StoreError>,
+    user: U,
+) -> U::Output {
+    user.run(|| Recycling::new(sizing, || make().map(Recent::new)))
 }
 
 fn sbf<const BITS: u32, U: StoreUser>(spec: &StoreSpec, sizing: &Sizing, user: U) -> U::Output {
     let rule = SbfRule::<BITS>::new(spec.sbf);
     match spec.expire {
-        Expire::Timer => user.run(|| Sbf::<BITS, true>::new(rule, sizing)),
-        _ => user.run(|| Recycling::new(sizing, || Sbf::<BITS, false>::new(rule, sizing))),
+        Expire::Timer => aging(|| Sbf::<BITS, true>::new(rule, sizing), user),
+        _ => recycling(sizing, || Sbf::<BITS, false>::new(rule, sizing), user),
     }
 }
 
 fn kbf<const BITS: u32, U: StoreUser>(spec: &StoreSpec, sizing: &Sizing, user: U) -> U::Output {
     let rule = KbfRule::new(spec.states, spec.decode);
     match spec.expire {
-        Expire::Timer => user.run(|| Kbf::<BITS, true>::new(rule.clone(), sizing)),
-        _ => user.run(|| Recycling::new(sizing, || Kbf::<BITS, false>::new(rule.clone(), sizing))),
+        Expire::Timer => aging(|| Kbf::<BITS, true>::new(rule.clone(), sizing), user),
+        _ => recycling(sizing, || Kbf::<BITS, false>::new(rule.clone(), sizing), user),
     }
 }
 
 fn bhbf<U: StoreUser>(spec: &StoreSpec, sizing: &Sizing, user: U) -> U::Output {
     let rule = BhbfRule::new(spec.states);
     match spec.expire {
-        Expire::Timer => user.run(|| Bhbf::<true>::new(rule, sizing)),
-        _ => user.run(|| Recycling::new(sizing, || Bhbf::<false>::new(rule, sizing))),
+        Expire::Timer => aging(|| Bhbf::<true>::new(rule, sizing), user),
+        _ => recycling(sizing, || Bhbf::<false>::new(rule, sizing), user),
     }
 }
 
 fn dbf<U: StoreUser>(spec: &StoreSpec, sizing: &Sizing, user: U) -> U::Output {
     let states = spec.states;
     match (spec.expire, spec.dbf_counters) {
-        (Expire::Timer, true) => user.run(|| Dbf::<2, true>::new(states, sizing)),
-        (Expire::Timer, false) => user.run(|| Dbf::<1, true>::new(states, sizing)),
-        (_, true) => user.run(|| Recycling::new(sizing, || Dbf::<2, false>::new(states, sizing))),
-        (_, false) => user.run(|| Recycling::new(sizing, || Dbf::<1, false>::new(states, sizing))),
+        (Expire::Timer, true) => aging(|| Dbf::<2, true>::new(states, sizing), user),
+        (Expire::Timer, false) => aging(|| Dbf::<1, true>::new(states, sizing), user),
+        (_, true) => recycling(sizing, || Dbf::<2, false>::new(states, sizing), user),
+        (_, false) => recycling(sizing, || Dbf::<1, false>::new(states, sizing), user),
     }
 }

@@ -9,6 +9,7 @@ use super::aging::{Epoch, Stamp};
 use super::cells::{Cells, InLine};
 use super::error::StoreError;
 use super::layout::{Layout, SLOTS_PER_WORD, Slots};
+use super::recent::{Striped, Stripes};
 use super::stats::{Insertion, StoreStats};
 use super::{Erase, Flow, Store};
 use crate::spec::Sizing;
@@ -139,7 +140,7 @@ impl<const BITS: u32, const TIMED: bool> Store for Dbf<BITS, TIMED> {
     }
 
     #[inline]
-    fn prefetch(&self, place: &FlowDigest) {
+    fn prefetch(&mut self, place: &FlowDigest) {
         for state in self.states() {
             let groups = groups(&self.layout, place, state);
             groups.for_each(|(line, _)| self.cells.prefetch(line));
@@ -203,6 +204,20 @@ impl<const BITS: u32, const TIMED: bool> Store for Dbf<BITS, TIMED> {
         // Each state is a chance.
         let miss = (1.0 - stats.false_positive_chance).powi(self.states as i32);
         StoreStats { false_positive_chance: 1.0 - miss, ..stats }
+    }
+}
+
+impl<const BITS: u32, const TIMED: bool> Striped for Dbf<BITS, TIMED> {
+    #[inline]
+    fn stripes(&self, place: &FlowDigest) -> Stripes {
+        // Blocked, a flow has the same lines in all states.
+        let line = |n| self.layout.group(place.0, n).line();
+        match self.layout.groups() {
+            groups @ 1..=2 if self.layout.is_blocked() => {
+                Stripes::of_lines(line(0), line(groups - 1))
+            }
+            _ => Stripes::WHOLE,
+        }
     }
 }
 

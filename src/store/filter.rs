@@ -8,6 +8,7 @@ use super::aging::{Epoch, Stamp};
 use super::cells::{Cells, InLine};
 use super::error::StoreError;
 use super::layout::{Group, Layout, SLOTS_PER_WORD, Slots};
+use super::recent::{Striped, Stripes};
 use super::stats::{Insertion, StoreStats};
 use super::{Erase, Flow, Store};
 use crate::spec::{HASHES_LIMIT, Sizing};
@@ -96,10 +97,8 @@ pub struct CellFilter<R, const BITS: u32, const TIMED: bool> {
     cells: Cells<BITS, TIMED>,
     counts: StoreStats,
     /// The flow looked up last, and when, if all its cells bear that epoch's stamp already and
-    /// nothing was written since: to touch it would change nothing…
+    /// nothing was written since: to touch it would change nothing.
     fresh: Option<(u64, Epoch)>,
-    /// …and to look it up again, as packets come in bursts, would say this.
-    answer: Lookup,
     /// The cells of the flow looked up last: room that is used again.
     values: [u32; HASHES_LIMIT + SLOTS_PER_WORD],
 }
@@ -110,8 +109,7 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> CellFilter<R, BITS, TIMED>
         let layout = Layout::new(sizing);
         let cells = Cells::new(layout.cells())?;
         let (counts, values) = (StoreStats::default(), [0; HASHES_LIMIT + SLOTS_PER_WORD]);
-        let (fresh, answer) = (None, Lookup::Absent);
-        Ok(CellFilter { rule, layout, cells, counts, fresh, answer, values })
+        Ok(CellFilter { rule, layout, cells, counts, fresh: None, values })
     }
 
     /// The cells of a flow as the rule sees them.
@@ -157,7 +155,7 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> Store for CellFilter<R, BI
     }
 
     #[inline]
-    fn prefetch(&self, place: &CellPlace) {
+    fn prefetch(&mut self, place: &CellPlace) {
         for (line, _) in place.lines(&self.layout) {
             self.cells.prefetch(line);
         }
@@ -165,9 +163,6 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> Store for CellFilter<R, BI
 
     #[inline]
     fn lookup(&mut self, place: &CellPlace, now: Epoch) -> Lookup {
-        if self.fresh == Some((place.digest, now)) {
-            return self.answer;
-        }
         self.fresh = None;
         let CellFilter { layout, cells, values, .. } = self;
         let (mut kept, mut all_fresh) = (0, true);
@@ -186,8 +181,7 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> Store for CellFilter<R, BI
             self.fresh = Some((place.digest, now));
         }
         let values = self.values.get(..self.layout.hashes()).unwrap_or(&self.values);
-        self.answer = self.rule.read(values, R::salts(place.digest));
-        self.answer
+        self.rule.read(values, R::salts(place.digest))
     }
 
     #[inline]
@@ -261,6 +255,18 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> Store for CellFilter<R, BI
 
     fn stats(&self) -> StoreStats {
         self.layout.stats(self.cells.occupied(), self.cells.aged(), self.counts)
+    }
+}
+
+impl<R: CellRule, const BITS: u32, const TIMED: bool> Striped for CellFilter<R, BITS, TIMED> {
+    #[inline]
+    fn stripes(&self, place: &CellPlace) -> Stripes {
+        let [one, other] = place.kept.map(|group| group.line());
+        match self.layout.groups() {
+            1 => Stripes::of_lines(one, one),
+            2 => Stripes::of_lines(one, other),
+            _ => Stripes::WHOLE,
+        }
     }
 }
 

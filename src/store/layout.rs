@@ -158,6 +158,11 @@ impl Layout {
         }
     }
 
+    /// Whether all elements of a flow are in the same lines.
+    pub(super) const fn is_blocked(&self) -> bool {
+        matches!(self.cut, Cut::Blocked(_))
+    }
+
     /// Into how many groups the cells of a flow fall: one for each of its lines, or more.
     #[inline]
     pub(super) const fn groups(&self) -> usize {

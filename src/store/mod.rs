@@ -23,6 +23,7 @@
 //! | `fcf` | fingerprints and states in a cuckoo table |
 //! | `filter` | the rest of a cell filter, the same for each rule |
 //! | `gate` | what flows pass with their second packet, before any store |
+//! | `recent` | what a store said of the flows met last |
 //! | `recycling` | stores that empty themselves when full, at once or by halves |
 //! | `static_set` | no store of flows: Bloom-α, for sets that never change |
 //! | `cells`, `line` | packed cells with stamps, by line |
@@ -52,6 +53,7 @@ mod lanes;
 mod layout;
 mod line;
 mod planes;
+mod recent;
 mod recycling;
 mod sbf;
 mod static_set;
@@ -67,6 +69,7 @@ pub use fcf::{Fcf, FcfPlace};
 pub use filter::{CellFilter, CellPlace, CellRule};
 pub use gate::{Gate, GateStats, Gated, GatedPlace};
 pub use kbf::{Encodings, Kbf, KbfRule};
+pub use recent::{Recent, Striped, Stripes};
 pub use recycling::{Erase, Recycling};
 pub use sbf::{Sbf, SbfRule};
 pub use static_set::{Membership, StaticSet, StaticSetSpec};
@@ -101,7 +104,7 @@ pub trait Store: Sized + Send {
     fn locate(&self, flow: &Flow) -> Self::Place;
 
     /// Begins to load what an operation on this place will need, and does not wait for it.
-    fn prefetch(&self, place: &Self::Place);
+    fn prefetch(&mut self, place: &Self::Place);
 
     /// What is known of the flow. Touches nothing.
     fn lookup(&mut self, place: &Self::Place, now: Epoch) -> Lookup;

@@ -189,9 +189,9 @@ impl<S: Erase> Store for Recycling<S> {
     }
 
     #[inline]
-    fn prefetch(&self, place: &S::Place) {
+    fn prefetch(&mut self, place: &S::Place) {
         self.active.prefetch(place);
-        if let Some(frozen) = &self.frozen {
+        if let Some(frozen) = &mut self.frozen {
             frozen.prefetch(place);
         }
     }

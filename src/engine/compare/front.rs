@@ -97,7 +97,7 @@ impl<'a> Front<'a> {
 
     /// Reads until the group is full; says whether there may be more.
     pub fn read(
-        &self,
+        &mut self,
         source: &mut impl Source,
         parser: &Parser,
         frames: &mut FrameTally,
@@ -127,7 +127,7 @@ impl<'a> Front<'a> {
     }
 
     #[inline]
-    fn locate(&self, packet: Packet) -> Located {
+    fn locate(&mut self, packet: Packet) -> Located {
         let (key, direction) = self.keyer.key(&packet);
         let id = self.keyer.id(&key);
         let place = self.history.locate(&Flow { key, id });

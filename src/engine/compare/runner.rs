@@ -121,7 +121,7 @@ impl<S: Store> Runner for Run<'_, S> {
         for (events, ids) in batch.events.chunks(GROUP).zip(part.ids.chunks(GROUP)) {
             places.clear();
             places.extend(ids.iter().zip(&batch.packets[first..]).map(|(&id, packet)| {
-                let store = &self.shards[id.shard()].store;
+                let store = &mut self.shards[id.shard()].store;
                 let place = store.locate(&Flow { key: self.keyer.key(packet).0, id });
                 store.prefetch(&place);
                 place

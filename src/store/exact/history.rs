@@ -203,7 +203,7 @@ impl Store for History {
     }
 
     #[inline]
-    fn prefetch(&self, place: &ExactPlace) {
+    fn prefetch(&mut self, place: &ExactPlace) {
         self.index.prefetch(place.tag);
     }
 

@@ -210,7 +210,7 @@ impl Store for Exact {
     }
 
     #[inline]
-    fn prefetch(&self, place: &ExactPlace) {
+    fn prefetch(&mut self, place: &ExactPlace) {
         self.index.prefetch(place.tag);
     }
 

@@ -28,6 +28,7 @@ pub use place::FcfPlace;
 
 use super::aging::{Epoch, Stamp};
 use super::error::StoreError;
+use super::recent::{Striped, Stripes};
 use super::stats::{Insertion, StoreStats};
 use super::{Flow, Store};
 use crate::flow::FlowId;
@@ -191,7 +192,7 @@ impl<const TIMED: bool> Store for Fcf<TIMED> {
     }
 
     #[inline]
-    fn prefetch(&self, place: &FcfPlace) {
+    fn prefetch(&mut self, place: &FcfPlace) {
         place.homes.into_iter().for_each(|bucket| self.buckets.prefetch(bucket));
     }
 
@@ -268,5 +269,14 @@ impl<const TIMED: bool> Store for Fcf<TIMED> {
             cells_aged: self.buckets.aged(),
             ..self.counts
         }
+    }
+}
+
+impl<const TIMED: bool> Striped for Fcf<TIMED> {
+    /// Who is moved is found as before, in the other bucket.
+    #[inline]
+    fn stripes(&self, place: &FcfPlace) -> Stripes {
+        let [one, other] = place.homes.map(|bucket| bucket.line as usize);
+        Stripes::of_lines(one, other)
     }
 }

@@ -170,9 +170,9 @@ impl<S: Store> Store for Gated<S> {
     }
 
     #[inline]
-    fn prefetch(&self, place: &Self::Place) {
+    fn prefetch(&mut self, place: &Self::Place) {
         self.store.prefetch(&place.store);
-        if let Some(gate) = &self.gate {
+        if let Some(gate) = &mut self.gate {
             gate.prefetch(place.digest);
         }
     }

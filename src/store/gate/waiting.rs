@@ -76,13 +76,13 @@ impl Gate {
 
     /// Begins to load what the flow needs, where that is few lines.
     #[inline]
-    pub(super) fn prefetch(&self, digest: u64) {
+    pub(super) fn prefetch(&mut self, digest: u64) {
         // Blocked, a flow has the same lines in all states. Spread, it would be k lines a state, and
         // most packets are of flows that never come to the gate again.
         if self.is_blocked {
             let place = place(digest);
             self.active.prefetch(&place);
-            if let Some(frozen) = &self.frozen {
+            if let Some(frozen) = &mut self.frozen {
                 frozen.prefetch(&place);
             }
         }
