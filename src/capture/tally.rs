@@ -34,9 +34,9 @@ impl FrameTally {
         }
     }
 
-    /// Counts frames that all were TCP packets.
+    /// Counts frames that all were TCP packets; says the latest of their times.
     #[inline]
-    pub fn add_packets(&mut self, packets: &[Packet]) {
+    pub fn add_packets(&mut self, packets: &[Packet]) -> Option<Timestamp> {
         self.packets += packets.len() as u64;
         self.tcp_packets += packets.len() as u64;
         let (mut bytes, mut earliest, mut latest) = (0, Timestamp::MAX, Timestamp::default());
@@ -46,10 +46,12 @@ impl FrameTally {
             latest = latest.max(packet.time);
         }
         self.tcp_bytes += bytes;
-        if earliest <= latest {
-            self.add_time(earliest);
-            self.add_time(latest);
+        if earliest > latest {
+            return None;
         }
+        self.add_time(earliest);
+        self.add_time(latest);
+        Some(latest)
     }
 
     #[inline]

@@ -71,13 +71,24 @@ impl Event {
 }
 
 /// So many packets in their order, and their events.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Round {
     /// The packets, at their events' `index`.
-    pub packets: Vec<Packet>,
-    /// The events, by the shard of their flow.
-    events: [Shard; FlowId::SHARDS],
+    pub packets: Packets,
+    /// Their events.
+    pub events: Events,
 }
+
+/// Packets in their order, and places for more: made where they are kept.
+#[derive(Debug, Clone, Default)]
+pub struct Packets {
+    places: Vec<Packet>,
+    filled: usize,
+}
+
+/// Events by the shard of their flow.
+#[derive(Debug, Clone, Default)]
+pub struct Events([Shard; FlowId::SHARDS]);
 
 /// The events of one shard, and places for more: there before an event is made, so that nothing of
 /// it has to be kept across a call that makes room.
@@ -99,16 +110,6 @@ impl Shard {
     }
 }
 
-/// An empty round, with room for all its packets.
-impl Default for Round {
-    fn default() -> Round {
-        Round {
-            packets: Vec::with_capacity(Round::PACKETS),
-            events: std::array::from_fn(|_| Shard::default()),
-        }
-    }
-}
-
 /// So many events ahead, the place of one is taken back from the worker that read it last.
 const AHEAD: usize = 6;
 
@@ -116,9 +117,57 @@ impl Round {
     /// TCP packets in a round: enough to make hand-overs cheap, few enough to stay in cache.
     pub const PACKETS: usize = 4096;
 
+    /// Puts its packets to what was found in them, and is empty again.
+    pub fn give_back(&mut self, findings: &mut Findings) {
+        std::mem::swap(&mut self.packets, &mut findings.packets);
+        self.packets.clear();
+        self.events.0.iter_mut().for_each(|shard| shard.filled = 0);
+    }
+}
+
+impl Packets {
+    /// Those that are there.
+    pub fn as_slice(&self) -> &[Packet] {
+        self.places.get(..self.filled).unwrap_or_default()
+    }
+
+    /// How many more there is room for.
+    pub fn room(&self) -> usize {
+        Round::PACKETS - self.filled
+    }
+
+    /// Places for the next packets, so many if there is room.
+    #[inline]
+    pub fn next_places(&mut self, wanted: usize) -> &mut [Packet] {
+        if self.places.len() < Round::PACKETS {
+            self.places.resize(Round::PACKETS, Packet::UNSPECIFIED);
+        }
+        let next = self.places.get_mut(self.filled..).unwrap_or_default();
+        let (next, later) = next.split_at_mut(wanted.min(next.len()));
+        // Nobody looked at them for long: by their turn they are here.
+        later.iter().take(wanted).for_each(|place| prefetch_to_write(Some(place)));
+        next
+    }
+
+    /// Keeps the packets that were put in the next places, so many. Says which they are, and the
+    /// index of the first.
+    #[inline]
+    pub fn keep(&mut self, count: usize) -> (&[Packet], u32) {
+        let first = self.filled;
+        self.filled = self.places.len().min(first + count);
+        (self.places.get(first..self.filled).unwrap_or_default(), first as u32)
+    }
+
+    /// Forgets all of them.
+    pub fn clear(&mut self) {
+        self.filled = 0;
+    }
+}
+
+impl Events {
     /// The events of a shard.
-    pub fn events(&self, shard: usize) -> &[Event] {
-        let events = self.events.get(shard).and_then(|shard| shard.places.get(..shard.filled));
+    pub fn of_shard(&self, shard: usize) -> &[Event] {
+        let events = self.0.get(shard).and_then(|shard| shard.places.get(..shard.filled));
         events.unwrap_or_default()
     }
 
@@ -131,7 +180,7 @@ impl Round {
         index: u32,
         known: Circumstances,
     ) {
-        let shard = &mut self.events[id.shard() % FlowId::SHARDS];
+        let shard = &mut self.0[id.shard() % FlowId::SHARDS];
         if shard.filled >= shard.places.len() {
             shard.grow();
         }
@@ -149,12 +198,5 @@ impl Round {
             watched: known.watched,
             no_session_muted: known.no_session_muted,
         };
-    }
-
-    /// Puts its packets to what was found in them, and is empty again.
-    pub fn give_back(&mut self, findings: &mut Findings) {
-        std::mem::swap(&mut self.packets, &mut findings.packets);
-        self.packets.clear();
-        self.events.iter_mut().for_each(|shard| shard.filled = 0);
     }
 }

@@ -1,8 +1,7 @@
 //! What a worker finds in one round: buffers that travel with it and are used again.
 
 use super::alert::WatchStep;
-use super::event::Event;
-use crate::flow::Packet;
+use super::event::{Event, Packets};
 use crate::machine::RuleId;
 use crate::state::{Lookup, State};
 
@@ -26,7 +25,7 @@ pub struct Finding {
 #[derive(Debug, Default)]
 pub struct Findings {
     /// The round's packets, once the round is back from all workers.
-    pub packets: Vec<Packet>,
+    pub packets: Packets,
     /// Alerts by the store's word.
     pub alerts: Vec<Finding>,
     /// Alerts by the exact shadow's.

@@ -3,12 +3,13 @@
 use std::net::IpAddr;
 
 use super::clock::Clock;
-use super::event::{Circumstances, Round};
+use super::event::{Circumstances, Events, Round};
 use super::learning::Learning;
 use super::observer::NewRules;
 use super::run::RunPlan;
 use super::thresholds::{Firing, Losses, PreparedTuple, SketchLimits, Thresholds};
 use super::top::TopTalkers;
+use crate::capture::FrameTally;
 use crate::flow::{Direction, FlowGroup, FlowId, FlowKeyKind, Keyer, Packet};
 use crate::store::Epoch;
 use crate::time::Timestamp;
@@ -60,17 +61,19 @@ impl Front {
         }
     }
 
-    /// Adds a group of packets and their events to a round. Counts them against thresholds when
-    /// all have been looked at: by then what that needs has come from memory.
+    /// Takes in a group of packets, so many, that were put in the next places of a round, and adds
+    /// their events. Counts them against thresholds when all have been looked at: by then what that
+    /// needs has come from memory.
     pub fn group(
         &mut self,
-        packets: &[Packet],
+        count: usize,
         round: &mut Round,
+        frames: &mut FrameTally,
         firings: &mut Vec<(u32, Firing)>,
     ) {
-        if packets.is_empty() {
-            return;
-        }
+        let Round { packets, events } = round;
+        let (packets, first_index) = packets.keep(count);
+        let Some(latest) = frames.add_packets(packets) else { return };
         let mut tuples = [PreparedTuple::NOTHING; GROUP];
         if let Some(thresholds) = &self.thresholds {
             thresholds.prepare_group(packets, &mut tuples);
@@ -78,30 +81,33 @@ impl Front {
         if let Some(top) = &mut self.top {
             packets.iter().for_each(|packet| top.observe(packet));
         }
-        let first_index = round.packets.len();
-        round.packets.extend_from_slice(packets);
-        self.make_events(packets, first_index as u32, round);
+        self.make_events(packets, first_index, latest, events);
         if let Some(thresholds) = &mut self.thresholds {
-            let mut fired = |at, firing| firings.push(((first_index + at) as u32, firing));
+            let mut fired = |at, firing| firings.push((first_index + at as u32, firing));
             thresholds.observe_group(packets, &tuples, &mut fired);
         }
     }
 
     #[inline(never)] // loops that need all registers
-    fn make_events(&mut self, packets: &[Packet], first_index: u32, round: &mut Round) {
+    fn make_events(
+        &mut self,
+        packets: &[Packet],
+        first_index: u32,
+        latest: Timestamp,
+        events: &mut Events,
+    ) {
         let flows = FlowGroup::new(&self.keyer, packets);
-        let latest = packets.iter().map(|packet| packet.time).max().unwrap_or_default();
         let only_time_counts = self.watch.is_none() && !self.learning.judges_directions();
         let indexed = packets.iter().zip(flows.iter()).zip(first_index..);
         if only_time_counts && latest < self.change {
             let now = self.now;
             for ((packet, flow), index) in indexed {
-                round.add(packet, flow, index, now);
+                events.add(packet, flow, index, now);
             }
         } else {
             for ((packet, flow), index) in indexed {
                 let then = self.circumstances(packet, flow);
-                round.add(packet, flow, index, then);
+                events.add(packet, flow, index, then);
             }
         }
         self.clock.pass_to(latest);

@@ -81,7 +81,7 @@ impl<'a, K: Sink> Gather<'a, K> {
         let mut steps = findings.steps.iter().peekable();
         let mut shown = !findings.steps.is_empty();
         let mut order = std::mem::take(&mut self.order);
-        let merge = Merge { packets: &findings.packets, firings, keyer: self.keyer };
+        let merge = Merge { packets: findings.packets.as_slice(), firings, keyer: self.keyer };
         merge.each(in_order(&findings.alerts, &mut order), |alert| {
             while let Some((_, step)) = steps.next_if(|(index, _)| *index <= alert.index) {
                 self.sink.step(step)?;

@@ -20,7 +20,7 @@ use super::verify::{Scope, Verifier};
 use super::worker::{WorkPlan, Worker};
 use crate::capture::parse::Parser;
 use crate::capture::{CaptureError, FrameTally, Intake, Source};
-use crate::flow::{FlowId, Keyer, Packet};
+use crate::flow::{FlowId, Keyer};
 use crate::machine::{RuleSet, Rules, Suppressions};
 use crate::spec::StoreSpec;
 use crate::store::{Store, StoreError, StoreStats, StoreUser, with_store};
@@ -299,16 +299,14 @@ impl<F: Source> Reader<'_, F> {
     ) -> Result<bool, CaptureError> {
         let (source, front, parser) = (&mut *self.source, &mut *self.front, self.parser);
         let mut frames_left = ROUND_FRAMES_MAX;
-        let mut places = [Packet::UNSPECIFIED; GROUP];
-        while round.packets.len() + GROUP <= Round::PACKETS && frames_left > 0 {
-            let mut intake = Intake::new(parser, &mut places, frames);
+        while round.packets.room() >= GROUP && frames_left > 0 {
+            let places = round.packets.next_places(GROUP);
+            let mut intake = Intake::new(parser, places, frames);
             let more = source.next_frames(GROUP, &mut intake);
             frames_left = frames_left.saturating_sub(GROUP);
             // What was read before an end or an error counts.
             let found = GROUP - intake.free_places();
-            let packets = places.get(..found).unwrap_or_default();
-            frames.add_packets(packets);
-            front.group(packets, round, firings);
+            front.group(found, round, frames, firings);
             if !more? {
                 return Ok(false);
             }

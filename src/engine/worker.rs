@@ -87,9 +87,10 @@ impl<'a, S: Store> Worker<'a, S> {
         let start = (plan.stopwatch)();
         let mut worked = false;
         for shard in shards {
-            let events = round.events(shard.number);
+            let events = round.events.of_shard(shard.number);
             worked |= !events.is_empty();
-            let mut desk = Desk { plan, half_open, verifier, tally, packets: &round.packets };
+            let packets = round.packets.as_slice();
+            let mut desk = Desk { plan, half_open, verifier, tally, packets };
             desk.process(shard, events, places, findings);
         }
         if worked {

@@ -6,6 +6,7 @@
 //! back starts from nothing: counts may be too low, never too high.
 
 use super::distinct::Bitmap;
+use crate::prefetch::prefetch;
 
 const SLICES: usize = 4;
 const WAYS: usize = 8;
@@ -240,10 +241,24 @@ impl<T: Tally> KeyTable<T> {
         size_of_val(&*self.sets)
     }
 
+    /// Begins to load what it takes to find a key.
+    pub fn prefetch(&self, key: u64) {
+        if let Some(set) = self.sets.get(self.place_of(key)) {
+            prefetch(Some(&set.keys));
+            // Two to a cache line.
+            set.heads.iter().step_by(2).for_each(|head| prefetch(Some(head)));
+        }
+    }
+
+    #[inline]
+    fn place_of(&self, key: u64) -> usize {
+        (key >> 40) as usize & (self.sets.len() - 1)
+    }
+
     /// Counts an item (its hash) for a key (its hash) at a time that does not run backwards.
     pub fn count(&mut self, key: u64, item: u64, at_nanos: u64) -> Option<Reached> {
         let slice = self.slicing.number_at(at_nanos);
-        let at = (key >> 40) as usize & (self.sets.len() - 1);
+        let at = self.place_of(key);
         let set = self.sets.get_mut(at)?;
         let way = match set.keys.iter().position(|taken| *taken == key) {
             Some(way) => way,

@@ -202,7 +202,11 @@ impl Thresholds {
         if self.now_nanos >= self.recent.rotate_at_nanos() {
             self.recent.rotate(self.now_nanos);
         }
-        self.wake_nanos = self.pending.next_due_nanos().min(self.recent.rotate_at_nanos());
+        self.wake_nanos = self.recent.rotate_at_nanos();
+        if let Some(next) = self.pending.next_due() {
+            self.wake_nanos = self.wake_nanos.min(next.due_nanos);
+            self.rules.prefetch(&next.packet);
+        }
     }
 
     /// A packet of a 5-tuple whose first packet may wait.

@@ -104,10 +104,10 @@ impl Pending {
         prefetch(self.index.get(home(hash) & (self.index.len() - 1)));
     }
 
-    /// When the longest waiting one is due; `u64::MAX` if none waits.
+    /// The longest waiting one.
     #[inline]
-    pub fn next_due_nanos(&self) -> u64 {
-        self.first_at(self.oldest).map_or(u64::MAX, |first| first.due_nanos)
+    pub fn next_due(&self) -> Option<&First> {
+        self.first_at(self.oldest)
     }
 
     /// How many first packets found no room.
@@ -332,7 +332,8 @@ mod tests {
                     assert!(model.values().all(|&waiting| waiting > due));
                 }
             }
-            assert_eq!(pending.next_due_nanos(), model.values().min().copied().unwrap_or(u64::MAX));
+            let next_due = pending.next_due().map(|first| first.due_nanos);
+            assert_eq!(next_due, model.values().min().copied());
             assert!(model.keys().all(|&hash| pending.may_hold(hash)));
         }
         assert_eq!(pending.unwatched(), unwatched);

@@ -67,6 +67,16 @@ impl RuleCounters {
         }
     }
 
+    /// Begins to load what will be needed to count that this packet waited in vain, if it comes to
+    /// that.
+    pub fn prefetch(&self, packet: &Packet) {
+        for counted in [Counted::Destinations, Counted::UnansweredPorts, Counted::HalfOpen] {
+            for rule in self.by_counted.get(counted as usize).into_iter().flatten() {
+                rule.prefetch(packet);
+            }
+        }
+    }
+
     pub fn evicted_keys(&self) -> u64 {
         self.iter().map(RuleCounter::evicted_keys).sum()
     }
@@ -119,6 +129,14 @@ impl RuleCounter {
                 Some(Reached { count: sampling.scale(count), suppressed })
             }
             Table::Distinct(..) => None,
+        }
+    }
+
+    fn prefetch(&self, packet: &Packet) {
+        let key = self.key(packet);
+        match &self.table {
+            Table::Events(keys) => keys.prefetch(key),
+            Table::Distinct(keys, _) => keys.prefetch(key),
         }
     }
 
