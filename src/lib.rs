@@ -14,6 +14,7 @@
 //! | | [`state`] | `State`, `Lookup`: known, absent, don't know |
 //! | | [`spec`] | `StoreSpec`: which store, and what it takes |
 //! | | [`hash`], [`random`] | keyed digests; seeded randomness |
+//! | | [`memory`] | tables that lie together, in huge pages where there are any |
 //! | | [`prefetch`] | telling the processor what will be needed soon |
 //! | | [`units`] | numbers as people write them |
 //! | B pure core | [`machine`] | what a packet means for its flow; rules |
@@ -89,6 +90,7 @@ pub mod engine;
 pub mod flow;
 pub mod hash;
 pub mod machine;
+pub mod memory;
 pub mod model;
 pub mod prefetch;
 pub mod random;

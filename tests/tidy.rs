@@ -27,6 +27,7 @@ const UNSAFE_ALLOWED: &[&str] = &[
     "src/capture/live/enabled/fanout.rs",
     "src/capture/live/enabled/offloads.rs",
     "src/hash/wide.rs",
+    "src/memory.rs",
     "src/prefetch.rs",
     "tests/allocations.rs",
 ];

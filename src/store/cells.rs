@@ -6,15 +6,16 @@
 
 use super::aging::{Epoch, Stamp};
 use super::cell_set::CellSet;
-use super::error::{StoreError, allocate};
+use super::error::{StoreError, allocate_in};
 use super::layout::{SLOTS_PER_WORD, Slots};
 use super::line::Line;
+use crate::memory::{Arena, Table};
 use crate::prefetch::prefetch;
 
 /// A fixed array of cells of `BITS` bits (1, 2, 8, 16 or 32). Zero is empty. With `TIMED` a cell
 /// that was not touched in time reads as empty.
 pub(super) struct Cells<const BITS: u32, const TIMED: bool> {
-    lines: Vec<Line<BITS, TIMED>>,
+    lines: Table<Line<BITS, TIMED>>,
     occupied: u64,
     aged: u64,
     swept_lines: usize,
@@ -48,8 +49,8 @@ pub(super) enum InLine {
 
 impl<const BITS: u32, const TIMED: bool> Cells<BITS, TIMED> {
     /// At least `cells` empty cells.
-    pub(super) fn new(cells: usize) -> Result<Self, StoreError> {
-        let lines = allocate(cells.div_ceil(Line::<BITS, TIMED>::CELLS), Line::EMPTY)?;
+    pub(super) fn new_in(arena: &Arena, cells: usize) -> Result<Self, StoreError> {
+        let lines = allocate_in(arena, cells.div_ceil(Line::<BITS, TIMED>::CELLS), Line::EMPTY)?;
         Ok(Cells { lines, occupied: 0, aged: 0, swept_lines: 0, swept_epoch: Epoch(0) })
     }
 

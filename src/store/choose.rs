@@ -4,7 +4,12 @@ use super::{
     Bhbf, BhbfRule, Dbf, Erase, Exact, Fcf, Gated, Kbf, KbfRule, Recent, Recycling, Sbf, SbfRule,
     Store, StoreError, Striped,
 };
+use crate::flow::FlowId;
+use crate::memory::Arena;
 use crate::spec::{Backend, Budget, Expire, Sizing, StoreSpec};
+
+/// Two phases, a line each.
+const SHARDS_SLACK_BYTES: usize = FlowId::SHARDS * 2 * 64;
 
 /// Code that works with any store: a generic function with what it needs.
 pub trait StoreUser {
@@ -39,21 +44,23 @@ impl<U: StoreUser> StoreUser for Behind<U> {
 fn choose<U: StoreUser>(spec: &StoreSpec, user: U) -> Result<U::Output, StoreError> {
     let sizing = spec.sizing()?;
     let timed = spec.expire == Expire::Timer;
+    // For all shards, each of which may end with an unfinished line.
+    let arena = Arena::with_capacity((sizing.bits / 8) as usize + SHARDS_SLACK_BYTES);
     Ok(match (spec.backend, sizing.cell_bits) {
         (Backend::Exact, _) => match spec.budget {
             Budget::MemoryBytes(_) => user.run(|| Exact::capped(&sizing, timed)),
             Budget::FpRate(_) => user.run(|| Exact::growing(&sizing, timed)),
         },
-        (Backend::Sbf, 8) => sbf::<8, U>(spec, &sizing, user),
-        (Backend::Sbf, 16) => sbf::<16, U>(spec, &sizing, user),
-        (Backend::Sbf, _) => sbf::<32, U>(spec, &sizing, user),
-        (Backend::Kbf, 8) => kbf::<8, U>(spec, &sizing, user),
-        (Backend::Kbf, 16) => kbf::<16, U>(spec, &sizing, user),
-        (Backend::Kbf, _) => kbf::<32, U>(spec, &sizing, user),
-        (Backend::Bhbf, _) => bhbf(spec, &sizing, user),
-        (Backend::Dbf, _) => dbf(spec, &sizing, user),
-        (Backend::Fcf, _) if timed => aging(|| Fcf::<true>::new(spec.states, &sizing), user),
-        (Backend::Fcf, _) => aging(|| Fcf::<false>::new(spec.states, &sizing), user),
+        (Backend::Sbf, 8) => sbf::<8, U>(&arena, spec, &sizing, user),
+        (Backend::Sbf, 16) => sbf::<16, U>(&arena, spec, &sizing, user),
+        (Backend::Sbf, _) => sbf::<32, U>(&arena, spec, &sizing, user),
+        (Backend::Kbf, 8) => kbf::<8, U>(&arena, spec, &sizing, user),
+        (Backend::Kbf, 16) => kbf::<16, U>(&arena, spec, &sizing, user),
+        (Backend::Kbf, _) => kbf::<32, U>(&arena, spec, &sizing, user),
+        (Backend::Bhbf, _) => bhbf(&arena, spec, &sizing, user),
+        (Backend::Dbf, _) => dbf(&arena, spec, &sizing, user),
+        (Backend::Fcf, _) if timed => aging(|| Fcf::<true>::new_in(&arena, spec.states, &sizing), user),
+        (Backend::Fcf, _) => aging(|| Fcf::<false>::new_in(&arena, spec.states, &sizing), user),
     })
 }
 
@@ -74,36 +81,46 @@ fn recycling<S: Striped + Erase + 'static, U: StoreUser>(
     user.run(|| Recycling::new(sizing, || make().map(Recent::new)))
 }
 
-fn sbf<const BITS: u32, U: StoreUser>(spec: &StoreSpec, sizing: &Sizing, user: U) -> U::Output {
+fn sbf<const BITS: u32, U: StoreUser>(
+    arena: &Arena,
+    spec: &StoreSpec,
+    sizing: &Sizing,
+    user: U,
+) -> U::Output {
     let rule = SbfRule::<BITS>::new(spec.sbf);
     match spec.expire {
-        Expire::Timer => aging(|| Sbf::<BITS, true>::new(rule, sizing), user),
-        _ => recycling(sizing, || Sbf::<BITS, false>::new(rule, sizing), user),
+        Expire::Timer => aging(|| Sbf::<BITS, true>::new_in(arena, rule, sizing), user),
+        _ => recycling(sizing, || Sbf::<BITS, false>::new_in(arena, rule, sizing), user),
     }
 }
 
-fn kbf<const BITS: u32, U: StoreUser>(spec: &StoreSpec, sizing: &Sizing, user: U) -> U::Output {
+fn kbf<const BITS: u32, U: StoreUser>(
+    arena: &Arena,
+    spec: &StoreSpec,
+    sizing: &Sizing,
+    user: U,
+) -> U::Output {
     let rule = KbfRule::new(spec.states, spec.decode);
     match spec.expire {
-        Expire::Timer => aging(|| Kbf::<BITS, true>::new(rule.clone(), sizing), user),
-        _ => recycling(sizing, || Kbf::<BITS, false>::new(rule.clone(), sizing), user),
+        Expire::Timer => aging(|| Kbf::<BITS, true>::new_in(arena, rule.clone(), sizing), user),
+        _ => recycling(sizing, || Kbf::<BITS, false>::new_in(arena, rule.clone(), sizing), user),
     }
 }
 
-fn bhbf<U: StoreUser>(spec: &StoreSpec, sizing: &Sizing, user: U) -> U::Output {
+fn bhbf<U: StoreUser>(arena: &Arena, spec: &StoreSpec, sizing: &Sizing, user: U) -> U::Output {
     let rule = BhbfRule::new(spec.states);
     match spec.expire {
-        Expire::Timer => aging(|| Bhbf::<true>::new(rule, sizing), user),
-        _ => recycling(sizing, || Bhbf::<false>::new(rule, sizing), user),
+        Expire::Timer => aging(|| Bhbf::<true>::new_in(arena, rule, sizing), user),
+        _ => recycling(sizing, || Bhbf::<false>::new_in(arena, rule, sizing), user),
     }
 }
 
-fn dbf<U: StoreUser>(spec: &StoreSpec, sizing: &Sizing, user: U) -> U::Output {
+fn dbf<U: StoreUser>(arena: &Arena, spec: &StoreSpec, sizing: &Sizing, user: U) -> U::Output {
     let states = spec.states;
     match (spec.expire, spec.dbf_counters) {
-        (Expire::Timer, true) => aging(|| Dbf::<2, true>::new(states, sizing), user),
-        (Expire::Timer, false) => aging(|| Dbf::<1, true>::new(states, sizing), user),
-        (_, true) => recycling(sizing, || Dbf::<2, false>::new(states, sizing), user),
-        (_, false) => recycling(sizing, || Dbf::<1, false>::new(states, sizing), user),
+        (Expire::Timer, true) => aging(|| Dbf::<2, true>::new_in(arena, states, sizing), user),
+        (Expire::Timer, false) => aging(|| Dbf::<1, true>::new_in(arena, states, sizing), user),
+        (_, true) => recycling(sizing, || Dbf::<2, false>::new_in(arena, states, sizing), user),
+        (_, false) => recycling(sizing, || Dbf::<1, false>::new_in(arena, states, sizing), user),
     }
 }

@@ -12,6 +12,7 @@ use super::layout::{Layout, SLOTS_PER_WORD, Slots};
 use super::recent::{Striped, Stripes};
 use super::stats::{Insertion, StoreStats};
 use super::{Erase, Flow, Store};
+use crate::memory::Arena;
 use crate::spec::Sizing;
 use crate::state::{Lookup, State};
 
@@ -67,8 +68,13 @@ impl<const BITS: u32, const TIMED: bool> Dbf<BITS, TIMED> {
     /// An empty shard for a machine with so many states: one of equal parts of what `sizing`
     /// allows.
     pub fn new(states: usize, sizing: &Sizing) -> Result<Self, StoreError> {
+        Self::new_in(&Arena::default(), states, sizing)
+    }
+
+    /// The same, with its cells beside those of other shards.
+    pub fn new_in(arena: &Arena, states: usize, sizing: &Sizing) -> Result<Self, StoreError> {
         let layout = Layout::new(sizing);
-        let cells = Cells::new(layout.cells())?;
+        let cells = Cells::new_in(arena, layout.cells())?;
         Ok(Dbf { states, layout, cells, counts: StoreStats::default() })
     }
 

@@ -3,6 +3,7 @@
 use thiserror::Error;
 
 use crate::flow::FlowId;
+use crate::memory::{Arena, Table};
 use crate::spec::SpecError;
 
 /// A store that cannot be made.
@@ -30,4 +31,14 @@ pub(super) fn allocate<T: Clone>(len: usize, value: T) -> Result<Vec<T>, StoreEr
     vector.try_reserve_exact(len).map_err(|_| StoreError::OutOfMemory { bytes })?;
     vector.resize(len, value);
     Ok(vector)
+}
+
+/// The same in an arena.
+pub(super) fn allocate_in<T: Copy>(
+    arena: &Arena,
+    len: usize,
+    value: T,
+) -> Result<Table<T>, StoreError> {
+    let bytes = len.saturating_mul(size_of::<T>());
+    arena.table(len, value).ok_or(StoreError::OutOfMemory { bytes })
 }

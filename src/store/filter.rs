@@ -11,6 +11,7 @@ use super::layout::{Group, Layout, SLOTS_PER_WORD, Slots};
 use super::recent::{Striped, Stripes};
 use super::stats::{Insertion, StoreStats};
 use super::{Erase, Flow, Store};
+use crate::memory::Arena;
 use crate::spec::{HASHES_LIMIT, Sizing};
 use crate::state::{Lookup, State};
 
@@ -106,8 +107,13 @@ pub struct CellFilter<R, const BITS: u32, const TIMED: bool> {
 impl<R: CellRule, const BITS: u32, const TIMED: bool> CellFilter<R, BITS, TIMED> {
     /// An empty shard: one of equal parts of what `sizing` allows.
     pub fn new(rule: R, sizing: &Sizing) -> Result<Self, StoreError> {
+        Self::new_in(&Arena::default(), rule, sizing)
+    }
+
+    /// The same, with its cells beside those of other shards.
+    pub fn new_in(arena: &Arena, rule: R, sizing: &Sizing) -> Result<Self, StoreError> {
         let layout = Layout::new(sizing);
-        let cells = Cells::new(layout.cells())?;
+        let cells = Cells::new_in(arena, layout.cells())?;
         let (counts, values) = (StoreStats::default(), [0; HASHES_LIMIT + SLOTS_PER_WORD]);
         Ok(CellFilter { rule, layout, cells, counts, fresh: None, values })
     }

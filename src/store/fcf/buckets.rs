@@ -4,12 +4,13 @@
 //! 2-bit stamps for each bucket, and the line's mark in the last 4 bytes. A slot is 0 if it is
 //! empty. One that was not touched in time reads as empty, whether a sweep came by or not.
 
+use crate::memory::{Arena, Table};
 use crate::prefetch::prefetch;
 use crate::spec::{Expire, FCF_BUCKET_SLOTS, LINE_BYTES, fcf_buckets_per_line};
 use crate::store::aging::{
     Epoch, STAMPS_PER_WORD, Stamp, age_of, is_in_window, repeated, stale_stamps,
 };
-use crate::store::error::{StoreError, allocate};
+use crate::store::error::{StoreError, allocate_in};
 
 /// Where a bucket is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +32,7 @@ struct Line([u8; LINE_BYTES]);
 
 /// A fixed array of buckets. With `TIMED` slots age.
 pub(super) struct Buckets<const TIMED: bool> {
-    lines: Vec<Line>,
+    lines: Table<Line>,
     slot_bits: u32,
     per_line: u32,
     occupied: u64,
@@ -53,12 +54,16 @@ impl Bucket {
 
 impl<const TIMED: bool> Buckets<TIMED> {
     /// At least `slots` empty slots of this width, at most 36 bits.
-    pub(super) fn new(slots: usize, slot_bits: u32) -> Result<Self, StoreError> {
+    pub(super) fn new_in(
+        arena: &Arena,
+        slots: usize,
+        slot_bits: u32,
+    ) -> Result<Self, StoreError> {
         let expire = if TIMED { Expire::Timer } else { Expire::None };
         let per_line = fcf_buckets_per_line(slot_bits, expire);
         let lines = slots.div_ceil(per_line * FCF_BUCKET_SLOTS).max(1);
         Ok(Buckets {
-            lines: allocate(lines, Line([0; LINE_BYTES]))?,
+            lines: allocate_in(arena, lines, Line([0; LINE_BYTES]))?,
             slot_bits,
             per_line: per_line as u32,
             occupied: 0,
@@ -305,7 +310,7 @@ mod tests {
     #[test]
     fn slots_of_any_width_are_apart() {
         for slot_bits in 7..=36 {
-            let mut buckets = Buckets::<true>::new(1, slot_bits).unwrap();
+            let mut buckets = Buckets::<true>::new_in(&Arena::default(), 1, slot_bits).unwrap();
             let mut random = Random::new(slot_bits.into());
             let now = Epoch(6);
             let all: Vec<Slot> = (0..buckets.per_line)

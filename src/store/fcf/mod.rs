@@ -32,6 +32,7 @@ use super::recent::{Striped, Stripes};
 use super::stats::{Insertion, StoreStats};
 use super::{Flow, Store};
 use crate::flow::FlowId;
+use crate::memory::Arena;
 use crate::spec::{FCF_BUCKET_SLOTS, Sizing, fcf_fingerprints};
 use crate::state::{Lookup, State};
 use buckets::{Buckets, Slot};
@@ -108,8 +109,13 @@ impl<const TIMED: bool> Fcf<TIMED> {
     /// An empty shard for a machine with so many states: one of equal parts of what `sizing`
     /// allows.
     pub fn new(states: usize, sizing: &Sizing) -> Result<Self, StoreError> {
+        Self::new_in(&Arena::default(), states, sizing)
+    }
+
+    /// The same, with its buckets beside those of other shards.
+    pub fn new_in(arena: &Arena, states: usize, sizing: &Sizing) -> Result<Self, StoreError> {
         let slots = sizing.cells as usize / FlowId::SHARDS;
-        let buckets = Buckets::new(slots, sizing.cell_bits)?;
+        let buckets = Buckets::new_in(arena, slots, sizing.cell_bits)?;
         let places = Places {
             states: states.max(1) as u64,
             fingerprints: fcf_fingerprints(sizing.cell_bits, states.max(1)),
