@@ -5,27 +5,27 @@
 //! no message needs a number. Bounded queues are the only thing that flows back.
 //!
 //! Reading takes about as long as working, so the thread that reads owns only what keeps it as busy
-//! as the others ([`Duties`]): alone all of the shards, of two threads few, of more none.
+//! as the others ([`Duties`]): alone all of the shards, of two threads few, of more none. The last of
+//! the others counts packets against thresholds besides.
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::thread::{Scope, ScopedJoinHandle};
 
+use super::counting::Firings;
 use super::event::Round;
 use super::finding::Findings;
 use super::observer::NewRules;
 use super::tally::Tally;
-use super::worker::Worker;
+use super::thresholds::Losses;
+use super::worker::{Worker, WorkerReport};
 use crate::flow::FlowId;
 use crate::machine::Rules;
 use crate::store::{Epoch, Store, StoreStats};
 
 /// Rounds on their way at once: one being filled, one being worked on, one waiting for each side.
 const IN_FLIGHT: usize = 4;
-
-/// What a worker says at its end: its counts, and what each of its shards holds.
-type WorkerReport = (Tally, Vec<(usize, StoreStats)>);
 
 /// A round on its way to one worker, and back with what it found.
 struct Batch {
@@ -35,8 +35,6 @@ struct Batch {
 
 enum Order<'plan> {
     Work(Batch),
-    /// Nothing was alive for a whole epoch, up to this one.
-    PassSilence(Epoch),
     /// Other rules than these from here on.
     Follow(&'plan Rules, &'plan NewRules),
     Report(Sender<WorkerReport>),
@@ -58,35 +56,61 @@ pub struct Crew<'scope, 'plan, S: Store> {
     spare_findings: Vec<Findings>,
 }
 
+/// How all workers together stand.
+#[derive(Debug, Default)]
+pub struct CrewReport {
+    /// What they counted.
+    pub tally: Tally,
+    /// What the store holds.
+    pub stats: StoreStats,
+    /// What the thresholds' bounded memory left out…
+    pub losses: Losses,
+    /// …and what they told at the end.
+    pub firings: Firings,
+}
+
 struct Hand<'scope, 'plan> {
     orders: Sender<Order<'plan>>,
     results: Receiver<Batch>,
     thread: ScopedJoinHandle<'scope, WorkerReport>,
 }
 
-/// Which worker owns which shard. Worker 0 is the one in the thread that reads.
+/// Who does what. Worker 0 is the one in the thread that reads, the last one counts packets.
 #[derive(Debug, Clone, Copy)]
 pub struct Duties {
     workers: usize,
     owners: [u8; FlowId::SHARDS],
 }
 
+/// How long the parts of the work on a packet take, in any unit.
+#[derive(Debug, Clone, Copy)]
+pub struct Load {
+    /// To read it and to make its event.
+    pub reading: f64,
+    /// To count it against thresholds.
+    pub counting: f64,
+    /// To look its flow up, and what follows.
+    pub working: f64,
+}
+
 impl Duties {
-    /// Shares the shards out among so many workers, where the work on a packet takes so many times
-    /// as long as reading it.
-    pub fn new(workers: usize, work_per_reading: f64) -> Duties {
+    /// Shares the work out among so many workers: each shard goes to who has least to do.
+    pub fn new(workers: usize, load: Load) -> Duties {
         let workers = workers.clamp(1, FlowId::SHARDS);
-        let fair_share = (1.0 + work_per_reading) / workers as f64;
-        let of_reader = ((fair_share - 1.0) / work_per_reading).clamp(0.0, 1.0);
-        let of_reader = (of_reader * FlowId::SHARDS as f64) as usize;
-        let owner = |shard| match shard < of_reader || workers == 1 {
-            true => 0,
-            false => 1 + (shard - of_reader) % (workers - 1),
-        };
-        Duties { workers, owners: std::array::from_fn(|shard| owner(shard) as u8) }
+        let mut loads = [0.0; FlowId::SHARDS];
+        loads[0] += load.reading;
+        loads[workers - 1] += load.counting;
+        let owners = std::array::from_fn(|_| {
+            let by_load = |(_, a): &(usize, &f64), (_, b): &(usize, &f64)| a.total_cmp(b);
+            let least = loads.iter().take(workers).enumerate().min_by(by_load);
+            let owner = least.map_or(0, |(worker, _)| worker);
+            loads[owner] += load.working / FlowId::SHARDS as f64;
+            owner as u8
+        });
+        Duties { workers, owners }
     }
 
-    /// How many workers there are; the first may have nothing to do.
+    /// How many workers there are; the first may have no shards.
     pub fn workers(&self) -> usize {
         self.workers
     }
@@ -95,6 +119,11 @@ impl Duties {
     #[inline]
     pub fn owner(&self, shard: usize) -> usize {
         self.owners[shard % FlowId::SHARDS].into()
+    }
+
+    /// The worker that counts packets.
+    pub fn counter(&self) -> usize {
+        self.workers - 1
     }
 }
 
@@ -169,28 +198,22 @@ impl<'scope, 'plan: 'scope, S: Store + 'scope> Crew<'scope, 'plan, S> {
         Ok(true)
     }
 
-    /// Tells every worker that nothing was alive for a whole epoch, up to this one.
-    pub fn pass_silence(&mut self, now: Epoch) -> Result<(), WorkerLost> {
-        self.reader.pass_silence(now);
-        tell(&self.hands, || Order::PassSilence(now))
-    }
-
     /// Lets every worker go on under `new` rules in place of `old` ones.
     pub fn follow(&mut self, old: &'plan Rules, new: &'plan NewRules) -> Result<(), WorkerLost> {
         self.reader.follow(old, new);
         tell(&self.hands, || Order::Follow(old, new))
     }
 
-    /// What all workers counted so far, and what the store holds.
-    pub fn report(&self) -> Result<(Tally, StoreStats), WorkerLost> {
+    /// How all workers stand.
+    pub fn report(&self) -> Result<CrewReport, WorkerLost> {
         let (reply, reports) = bounded(self.hands.len());
         tell(&self.hands, || Order::Report(reply.clone()))?;
         drop(reply);
-        Ok(added_up([self.reader.counts()].into_iter().chain(reports)))
+        Ok(added_up([self.reader.report()].into_iter().chain(reports)))
     }
 
-    /// Lets every worker finish, and adds up what they counted.
-    pub fn finish(self, now: Epoch) -> Result<(Tally, StoreStats), WorkerLost> {
+    /// Lets every worker finish, and adds up what they say.
+    pub fn finish(self, now: Epoch) -> Result<CrewReport, WorkerLost> {
         tell(&self.hands, || Order::Finish(now))?;
         let mut reports = vec![self.reader.finish(now)];
         for hand in self.hands {
@@ -209,17 +232,18 @@ fn tell<'plan>(
 }
 
 /// Shards are added in their own order: sums of fractions must not depend on who owned which.
-fn added_up(reports: impl IntoIterator<Item = WorkerReport>) -> (Tally, StoreStats) {
-    let mut tally = Tally::default();
+fn added_up(reports: impl IntoIterator<Item = WorkerReport>) -> CrewReport {
+    let mut all = CrewReport::default();
     let mut shards = Vec::new();
-    for (worker_tally, worker_shards) in reports {
-        tally.merge(worker_tally);
-        shards.extend(worker_shards);
+    for report in reports {
+        all.tally.merge(report.tally);
+        all.losses += report.losses;
+        all.firings.extend(report.firings);
+        shards.extend(report.shards);
     }
     shards.sort_unstable_by_key(|(number, _)| *number);
-    let mut stats = StoreStats::default();
-    shards.into_iter().for_each(|(_, shard)| stats += shard);
-    (tally, stats)
+    shards.into_iter().for_each(|(_, shard)| all.stats += shard);
+    all
 }
 
 fn start<'scope, 'plan: 'scope, S: Store + 'scope>(
@@ -247,10 +271,9 @@ fn serve<'plan, S: Store>(
                     break;
                 }
             }
-            Order::PassSilence(now) => worker.pass_silence(now),
             Order::Follow(old, new) => worker.follow(old, new),
             // Whoever asked and is gone does not want to know.
-            Order::Report(reply) => drop(reply.send(worker.counts())),
+            Order::Report(reply) => drop(reply.send(worker.report())),
             Order::Finish(now) => {
                 last = now;
                 break;
@@ -264,19 +287,22 @@ fn serve<'plan, S: Store>(
 mod tests {
     use super::*;
 
-    fn shares(workers: usize, work_per_reading: f64) -> Vec<usize> {
-        let duties = Duties::new(workers, work_per_reading);
+    fn shares(workers: usize, load: Load) -> Vec<usize> {
+        let duties = Duties::new(workers, load);
         let of = |worker| (0..FlowId::SHARDS).filter(|&s| duties.owner(s) == worker).count();
         (0..duties.workers()).map(of).collect()
     }
 
     #[test]
-    fn who_reads_works_as_far_as_there_is_time() {
-        assert_eq!(shares(1, 0.9), [16]);
-        assert_eq!(shares(2, 0.9), [0, 16], "reading takes longer than the work");
-        assert_eq!(shares(2, 3.0), [5, 11], "1 and 5/16 of 3 are less than 11/16 of 3");
-        assert_eq!(shares(3, 3.0), [1, 8, 7]);
-        assert_eq!(shares(16, 3.0), [&[0, 2], &[1; 14][..]].concat());
-        assert_eq!(shares(99, 0.9).len(), 16);
+    fn who_reads_or_counts_works_as_far_as_there_is_time() {
+        let load = Load { reading: 37.0, counting: 18.0, working: 45.0 };
+        assert_eq!(shares(1, load), [16]);
+        assert_eq!(shares(2, load), [5, 11], "51 and 49 of 100");
+        assert_eq!(shares(3, load), [0, 11, 5], "37, 31 and 32");
+        assert_eq!(shares(16, load), [&[0, 2, 2], &[1; 12][..], &[0]].concat());
+        assert_eq!(shares(99, load).len(), 16);
+        let verified = Load { working: 150.0, ..load };
+        assert_eq!(shares(2, verified), [7, 9]);
+        assert_eq!(shares(2, Load { counting: 0.0, ..load }), [1, 15]);
     }
 }

@@ -7,6 +7,7 @@ use crate::machine::{Machine, Outcome};
 use crate::prefetch::prefetch_to_write;
 use crate::state::Lookup;
 use crate::store::Epoch;
+use crate::time::Timestamp;
 
 /// A TCP packet on its way to the worker that owns its flow: what its state machine goes by. Two
 /// fit a cache line, for each crosses from one core to another; the packet itself stays behind.
@@ -77,6 +78,17 @@ pub struct Round {
     pub packets: Packets,
     /// Their events.
     pub events: Events,
+    /// What passed before them without a packet.
+    pub silence: Option<Silence>,
+}
+
+/// Time that passed without a packet.
+#[derive(Debug, Clone, Copy)]
+pub struct Silence {
+    /// Up to when.
+    pub until: Timestamp,
+    /// The epoch by then, if all that was alive has aged.
+    pub aged: Option<Epoch>,
 }
 
 /// Packets in their order, and places for more: made where they are kept.
@@ -121,6 +133,7 @@ impl Round {
     pub fn give_back(&mut self, findings: &mut Findings) {
         std::mem::swap(&mut self.packets, &mut findings.packets);
         self.packets.clear();
+        self.silence = None;
         self.events.0.iter_mut().for_each(|shard| shard.filled = 0);
     }
 }

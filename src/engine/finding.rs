@@ -1,6 +1,7 @@
 //! What a worker finds in one round: buffers that travel with it and are used again.
 
 use super::alert::WatchStep;
+use super::counting::Firings;
 use super::event::{Event, Packets};
 use crate::machine::RuleId;
 use crate::state::{Lookup, State};
@@ -26,6 +27,8 @@ pub struct Finding {
 pub struct Findings {
     /// The round's packets, once the round is back from all workers.
     pub packets: Packets,
+    /// What thresholds found.
+    pub firings: Firings,
     /// Alerts by the store's word.
     pub alerts: Vec<Finding>,
     /// Alerts by the exact shadow's.
@@ -38,6 +41,7 @@ impl Findings {
     /// Forgets everything and keeps the memory.
     pub fn clear(&mut self) {
         self.packets.clear();
+        self.firings.clear();
         self.alerts.clear();
         self.shadow_alerts.clear();
         self.steps.clear();
@@ -45,6 +49,7 @@ impl Findings {
 
     /// Takes over what `other`, of another worker, holds.
     pub fn append(&mut self, other: &mut Findings) {
+        self.firings.append(&mut other.firings);
         self.alerts.append(&mut other.alerts);
         self.shadow_alerts.append(&mut other.shadow_alerts);
         self.steps.append(&mut other.steps);

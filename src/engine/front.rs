@@ -3,11 +3,9 @@
 use std::net::IpAddr;
 
 use super::clock::Clock;
-use super::event::{Circumstances, Events, Round};
+use super::event::{Circumstances, Events, Round, Silence};
 use super::learning::Learning;
-use super::observer::NewRules;
 use super::run::RunPlan;
-use super::thresholds::{Firing, Losses, PreparedTuple, SketchLimits, Thresholds};
 use super::top::TopTalkers;
 use crate::capture::FrameTally;
 use crate::flow::{Direction, FlowGroup, FlowId, FlowKeyKind, Keyer, Packet};
@@ -27,8 +25,6 @@ pub struct Front {
     clock: Clock,
     learning: Learning,
     watch: Option<Watch>,
-    thresholds: Option<Thresholds>,
-    seed: u64,
     top: Option<TopTalkers>,
     /// Those of packets before `change`, where nothing but time changes them.
     now: Circumstances,
@@ -40,9 +36,6 @@ pub struct Front {
 impl Front {
     /// The reading end of a run.
     pub fn new(plan: &RunPlan) -> Front {
-        let mut thresholds = plan.rules.thresholds.clone();
-        thresholds.retain(|threshold| plan.shown.contains(threshold.rule));
-        let sketches = || Thresholds::new(&thresholds, plan.seed, SketchLimits::default());
         let sees_both_directions = plan.keyer.kind == FlowKeyKind::Connection;
         let clock = Clock::new(plan.phase);
         let now = Circumstances { tick: clock.tick(), watched: false, no_session_muted: true };
@@ -53,8 +46,6 @@ impl Front {
             clock,
             learning: Learning::new(plan.startup_nanos, sees_both_directions),
             watch: plan.watch,
-            thresholds: (!thresholds.is_empty()).then(sketches),
-            seed: plan.seed,
             top: plan.top_talkers.then(TopTalkers::default),
             time: Timestamp::default(),
             lost_frames: 0,
@@ -62,30 +53,15 @@ impl Front {
     }
 
     /// Takes in a group of packets, so many, that were put in the next places of a round, and adds
-    /// their events. Counts them against thresholds when all have been looked at: by then what that
-    /// needs has come from memory.
-    pub fn group(
-        &mut self,
-        count: usize,
-        round: &mut Round,
-        frames: &mut FrameTally,
-        firings: &mut Vec<(u32, Firing)>,
-    ) {
-        let Round { packets, events } = round;
+    /// their events.
+    pub fn group(&mut self, count: usize, round: &mut Round, frames: &mut FrameTally) {
+        let Round { packets, events, .. } = round;
         let (packets, first_index) = packets.keep(count);
         let Some(latest) = frames.add_packets(packets) else { return };
-        let mut tuples = [PreparedTuple::NOTHING; GROUP];
-        if let Some(thresholds) = &self.thresholds {
-            thresholds.prepare_group(packets, &mut tuples);
-        }
         if let Some(top) = &mut self.top {
             packets.iter().for_each(|packet| top.observe(packet));
         }
         self.make_events(packets, first_index, latest, events);
-        if let Some(thresholds) = &mut self.thresholds {
-            let mut fired = |at, firing| firings.push((first_index + at as u32, firing));
-            thresholds.observe_group(packets, &tuples, &mut fired);
-        }
     }
 
     #[inline(never)] // loops that need all registers
@@ -127,15 +103,11 @@ impl Front {
         Circumstances { watched, ..self.now }
     }
 
-    /// Lets time pass without a packet: what waited in vain is told. Says which epoch it is if all
-    /// that was alive has aged.
-    pub fn idle(&mut self, now: Timestamp, firings: &mut Vec<(u32, Firing)>) -> Option<Epoch> {
+    /// Lets time pass without a packet.
+    pub fn idle(&mut self, now: Timestamp) -> Silence {
         self.time = self.time.max(now);
-        if let Some(thresholds) = &mut self.thresholds {
-            thresholds.idle(now, &mut |firing| firings.push((u32::MAX, firing)));
-        }
         self.change = Timestamp::default();
-        self.clock.idle(now)
+        Silence { until: now, aged: self.clock.idle(now) }
     }
 
     /// Takes note of how many frames were lost on the way so far.
@@ -145,17 +117,6 @@ impl Front {
             self.lost_frames = lost_frames;
             self.learning.lost();
             self.change = Timestamp::default();
-        }
-    }
-
-    /// Goes on under other rules. Thresholds that stay the same keep their counts.
-    pub fn follow(&mut self, new: &NewRules) {
-        let mut thresholds = new.rules.thresholds.clone();
-        thresholds.retain(|threshold| new.shown.contains(threshold.rule));
-        match &mut self.thresholds {
-            Some(counting) => counting.follow(&thresholds),
-            None if thresholds.is_empty() => {}
-            none => *none = Some(Thresholds::new(&thresholds, self.seed, SketchLimits::default())),
         }
     }
 
@@ -172,18 +133,6 @@ impl Front {
     /// Whether rules about packets without a session are mute.
     pub fn mutes_no_session(&self) -> bool {
         self.learning.mutes_no_session()
-    }
-
-    /// What is still due when no more packets come.
-    pub fn finish(&mut self, firings: &mut Vec<(u32, Firing)>) {
-        if let Some(thresholds) = &mut self.thresholds {
-            thresholds.finish(&mut |firing| firings.push((u32::MAX, firing)));
-        }
-    }
-
-    /// What the thresholds' bounded memory left out.
-    pub fn losses(&self) -> Losses {
-        self.thresholds.as_ref().map(Thresholds::losses).unwrap_or_default()
     }
 
     /// The epoch of the last packet.

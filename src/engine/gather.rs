@@ -74,14 +74,14 @@ impl<'a, K: Sink> Gather<'a, K> {
         Gather { sink, keyer, filter, shadow, order: Vec::new() }
     }
 
-    /// Takes the findings of one round, in any order, and what thresholds fired in it. Leaves
-    /// `findings` empty.
-    pub fn round(&mut self, findings: &mut Findings, firings: &[(u32, Firing)]) -> io::Result<()> {
+    /// Takes the findings of one round, in any order, and leaves `findings` empty.
+    pub fn round(&mut self, findings: &mut Findings) -> io::Result<()> {
         findings.steps.sort_unstable_by_key(|(index, _)| *index);
         let mut steps = findings.steps.iter().peekable();
         let mut shown = !findings.steps.is_empty();
         let mut order = std::mem::take(&mut self.order);
-        let merge = Merge { packets: findings.packets.as_slice(), firings, keyer: self.keyer };
+        let (packets, firings) = (findings.packets.as_slice(), &findings.firings);
+        let merge = Merge { packets, firings, keyer: self.keyer };
         merge.each(in_order(&findings.alerts, &mut order), |alert| {
             while let Some((_, step)) = steps.next_if(|(index, _)| *index <= alert.index) {
                 self.sink.step(step)?;

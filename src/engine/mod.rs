@@ -26,6 +26,7 @@ mod alert;
 mod clock;
 pub mod compare;
 mod cooldown;
+mod counting;
 mod crew;
 mod demand;
 mod event;

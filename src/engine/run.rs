@@ -1,13 +1,13 @@
 //! One run: from a source of frames to a report of what was found.
 
-use std::collections::VecDeque;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use super::alert::Sink;
 use super::clock::Phase;
-use super::crew::{Crew, Duties, WorkerLost};
+use super::counting::Counting;
+use super::crew::{Crew, CrewReport, Duties, Load, WorkerLost};
 use super::event::Round;
 use super::finding::Findings;
 use super::front::{Front, GROUP, Watch};
@@ -15,7 +15,7 @@ use super::gather::{AlertCounts, Gather};
 use super::hygiene::AlertFilter;
 use super::observer::{Observer, Snapshot, Wish};
 use super::tally::Tally;
-use super::thresholds::{Firing, Losses};
+use super::thresholds::Losses;
 use super::verify::{Scope, Verifier};
 use super::worker::{WorkPlan, Worker};
 use crate::capture::parse::Parser;
@@ -25,11 +25,10 @@ use crate::machine::{RuleSet, Rules, Suppressions};
 use crate::spec::StoreSpec;
 use crate::store::{Store, StoreError, StoreStats, StoreUser, with_store};
 
-/// What a worker does with a packet takes so many times as long as what is done before: measured
-/// with kbf, the paper's rules and plain files.
-const WORK_PER_READING: f64 = 0.9;
+/// Nanoseconds a packet, on the machine they were measured on: kbf, the paper's rules, plain files.
+const LOAD: Load = Load { reading: 35.0, counting: 17.0, working: 40.0 };
 /// The same with an exact shadow beside the store.
-const VERIFIED_WORK_PER_READING: f64 = 3.0;
+const VERIFIED_LOAD: Load = Load { working: 150.0, ..LOAD };
 
 /// Everything that a run goes by.
 #[derive(Debug, Clone)]
@@ -127,8 +126,8 @@ impl<'a, F: Source, K: Sink, R: Observer<'a>> StoreUser for Job<'a, F, K, R> {
     type Output = Result<Outcome, RunError>;
 
     fn run<S: Store + 'static>(self, make: impl Fn() -> Result<S, StoreError>) -> Self::Output {
-        let work = if self.plan.verify { VERIFIED_WORK_PER_READING } else { WORK_PER_READING };
-        let duties = Duties::new(self.plan.workers, work);
+        let load = if self.plan.verify { VERIFIED_LOAD } else { LOAD };
+        let duties = Duties::new(self.plan.workers, load);
         let mut workers = crew_of(self.plan, duties, make)?.into_iter();
         let Some(reader) = workers.next() else { return Err(WorkerLost.into()) };
         thread::scope(|scope| self.drive(Crew::new(reader, workers, scope)))
@@ -156,17 +155,16 @@ fn crew_of<S: Store>(
         (false, Some(_)) => Some(Scope::Watched),
         (false, None) => None,
     };
-    let worker = |stores| {
+    let worker = |(number, stores)| {
         let verifier = scope
             .map(|scope| Verifier::new(&plan.rules.machine, &plan.store, scope))
             .transpose()?;
-        Ok(Worker::new(work, stores, verifier))
+        let counts = number == duties.counter();
+        let counting = counts.then(|| Counting::new(&plan.rules, plan.shown, plan.seed));
+        Ok(Worker::new(work, stores, verifier, counting))
     };
-    stores.into_iter().map(worker).collect()
+    stores.into_iter().enumerate().map(worker).collect()
 }
-
-/// Thresholds that fired in rounds whose findings are not back yet, oldest round first.
-type Waiting = VecDeque<Vec<(u32, Firing)>>;
 
 impl<'a, F: Source, K: Sink, R: Observer<'a>> Job<'a, F, K, R> {
     fn drive<'scope, S>(mut self, mut crew: Crew<'scope, 'a, S>) -> Result<Outcome, RunError>
@@ -177,36 +175,28 @@ impl<'a, F: Source, K: Sink, R: Observer<'a>> Job<'a, F, K, R> {
         let mut front = Front::new(self.plan);
         let mut gather = gather_for(self.plan, self.sink);
         let mut frames = FrameTally::default();
-        let mut waiting = Waiting::new();
         let mut findings = Findings::default();
         let failure = loop {
-            let mut firings = Vec::new();
             let silence = if self.source.may_wait() { self.source.wait() } else { Ok(None) };
             let more = match silence {
                 Ok(None) => {
                     let source = &mut *self.source;
                     let mut reader = Reader { source, parser: self.parser, front: &mut front };
-                    let more = reader.fill(crew.filling(), &mut frames, &mut firings);
-                    waiting.push_back(firings);
-                    if crew.send(&mut findings)? {
-                        gather.round(&mut findings, &waiting.pop_front().unwrap_or_default())?;
-                    }
-                    more
+                    reader.fill(crew.filling(), &mut frames)
                 }
-                // Nothing is on its way: all was shown before waiting.
                 Ok(Some(now)) => {
-                    if let Some(epoch) = front.idle(now, &mut firings) {
-                        crew.pass_silence(epoch)?;
-                    }
-                    gather.round(&mut findings, &firings)?;
+                    crew.filling().silence = Some(front.idle(now));
                     Ok(true)
                 }
                 Err(error) => Err(error),
             };
+            if crew.send(&mut findings)? {
+                gather.round(&mut findings)?;
+            }
             front.note_losses(self.source.lost_frames());
             let wish = self.observer.round(frames.packets);
             if self.source.may_wait() || !matches!(wish, Wish::GoOn) {
-                show_all(&mut crew, &mut gather, &mut waiting, &mut findings)?;
+                show_all(&mut crew, &mut gather, &mut findings)?;
             }
             match wish {
                 Wish::GoOn => {}
@@ -216,7 +206,6 @@ impl<'a, F: Source, K: Sink, R: Observer<'a>> Job<'a, F, K, R> {
                 }
                 Wish::Rules(new) => {
                     crew.follow(self.rules, new)?;
-                    front.follow(new);
                     gather.follow(new);
                     self.rules = &new.rules;
                 }
@@ -227,13 +216,12 @@ impl<'a, F: Source, K: Sink, R: Observer<'a>> Job<'a, F, K, R> {
                 Err(error) => break Some(error),
             }
         };
-        show_all(&mut crew, &mut gather, &mut waiting, &mut findings)?;
-        let mut last = Vec::new();
-        front.finish(&mut last);
-        gather.round(&mut findings, &last)?;
-        let (tally, stats) = crew.finish(front.epoch())?;
-        let (losses, one_way) = (front.losses(), front.is_one_way());
-        Ok(Outcome { frames, tally, stats, alerts: gather.finish(), losses, one_way, failure })
+        show_all(&mut crew, &mut gather, &mut findings)?;
+        let CrewReport { tally, stats, losses, firings } = crew.finish(front.epoch())?;
+        findings.firings = firings;
+        gather.round(&mut findings)?;
+        let (alerts, one_way) = (gather.finish(), front.is_one_way());
+        Ok(Outcome { frames, tally, stats, alerts, losses, one_way, failure })
     }
 }
 
@@ -241,11 +229,10 @@ impl<'a, F: Source, K: Sink, R: Observer<'a>> Job<'a, F, K, R> {
 fn show_all<'scope, 'plan: 'scope, S: Store + 'scope, K: Sink>(
     crew: &mut Crew<'scope, 'plan, S>,
     gather: &mut Gather<'_, K>,
-    waiting: &mut Waiting,
     findings: &mut Findings,
 ) -> Result<(), RunError> {
     while crew.receive(findings)? {
-        gather.round(findings, &waiting.pop_front().unwrap_or_default())?;
+        gather.round(findings)?;
     }
     Ok(())
 }
@@ -255,7 +242,7 @@ fn snapshot<K: Sink>(
     front: &Front,
     gather: &Gather<'_, K>,
     frames: &FrameTally,
-    (tally, stats): (Tally, StoreStats),
+    CrewReport { tally, stats, losses, .. }: CrewReport,
 ) -> Snapshot {
     let (shown, left_out) = gather.so_far();
     Snapshot {
@@ -265,7 +252,7 @@ fn snapshot<K: Sink>(
         stats,
         shown,
         left_out,
-        losses: front.losses(),
+        losses,
         one_way: front.is_one_way(),
         no_session_muted: front.mutes_no_session(),
         top: front.top().cloned(),
@@ -295,7 +282,6 @@ impl<F: Source> Reader<'_, F> {
         &mut self,
         round: &mut Round,
         frames: &mut FrameTally,
-        firings: &mut Vec<(u32, Firing)>,
     ) -> Result<bool, CaptureError> {
         let (source, front, parser) = (&mut *self.source, &mut *self.front, self.parser);
         let mut frames_left = ROUND_FRAMES_MAX;
@@ -306,7 +292,7 @@ impl<F: Source> Reader<'_, F> {
             frames_left = frames_left.saturating_sub(GROUP);
             // What was read before an end or an error counts.
             let found = GROUP - intake.free_places();
-            front.group(found, round, frames, firings);
+            front.group(found, round, frames);
             if !more? {
                 return Ok(false);
             }

@@ -1,10 +1,12 @@
 //! A worker: for each packet look the flow up, step its machine, write the store, age it.
 
 use super::alert::WatchStep;
-use super::event::{Event, Round};
+use super::counting::{Counting, Firings};
+use super::event::{Event, Round, Silence};
 use super::finding::{Finding, Findings};
 use super::observer::{NewRules, carried_over};
 use super::tally::Tally;
+use super::thresholds::Losses;
 use super::verify::Verifier;
 use crate::flow::{FlowKey, Keyer, Packet};
 use crate::machine::{Machine, Next, Outcome, RuleSet, Rules};
@@ -44,7 +46,22 @@ pub struct Worker<'a, S: Store> {
     /// Where the flows of the next events are: a ring, used again for each round.
     places: Vec<S::Place>,
     verifier: Option<Verifier>,
+    /// In one of the workers.
+    counting: Option<Counting>,
     tally: Tally,
+}
+
+/// What a worker says of itself.
+#[derive(Debug, Default)]
+pub struct WorkerReport {
+    /// What it counted.
+    pub tally: Tally,
+    /// What each of its shards holds.
+    pub shards: Vec<(usize, StoreStats)>,
+    /// What its thresholds left out…
+    pub losses: Losses,
+    /// …and told at the end.
+    pub firings: Firings,
 }
 
 /// What became of one packet.
@@ -66,41 +83,54 @@ struct Shard<S> {
 }
 
 impl<'a, S: Store> Worker<'a, S> {
-    /// A worker for `stores`, each with the number of its shard.
+    /// A worker for `stores`, each with the number of its shard. It counts packets, if that is its
+    /// duty.
     pub fn new(
         plan: WorkPlan<'a>,
         stores: Vec<(usize, S)>,
         verifier: Option<Verifier>,
+        counting: Option<Counting>,
     ) -> Worker<'a, S> {
         let half_open = plan.machine.half_open();
         let shard = |(number, store)| Shard { number, store, events: 0, epoch: Epoch::default() };
         let shards = stores.into_iter().map(shard).collect();
         let places = Vec::with_capacity(AHEAD);
-        Worker { plan, shards, half_open, places, verifier, tally: Tally::default() }
+        Worker { plan, shards, half_open, places, verifier, counting, tally: Tally::default() }
     }
 
     /// Drives the flows of its shards by their events of a round, and notes what it found. Goes
     /// shard by shard, whatever the order of packets: what one shard takes of memory, and the
     /// tables by which the processor finds it, stay in the caches meanwhile.
     pub fn process(&mut self, round: &Round, findings: &mut Findings) {
-        let Worker { plan, shards, half_open, places, verifier, tally } = self;
+        if let Some(silence) = round.silence {
+            self.pass(silence, findings);
+        }
+        let Worker { plan, shards, half_open, places, verifier, counting, tally } = self;
+        let packets = round.packets.as_slice();
         let start = (plan.stopwatch)();
         let mut worked = false;
         for shard in shards {
             let events = round.events.of_shard(shard.number);
             worked |= !events.is_empty();
-            let packets = round.packets.as_slice();
             let mut desk = Desk { plan, half_open, verifier, tally, packets };
             desk.process(shard, events, places, findings);
+        }
+        if let Some(counting) = counting {
+            worked |= !packets.is_empty();
+            counting.process(packets, &mut findings.firings);
         }
         if worked {
             tally.batch_nanos.record((plan.stopwatch)().saturating_sub(start));
         }
     }
 
-    /// A whole epoch passed in silence, up to `now`: all that was alive has aged.
-    pub fn pass_silence(&mut self, now: Epoch) {
-        self.shards.iter_mut().for_each(|shard| shard.pass_to(now));
+    fn pass(&mut self, silence: Silence, findings: &mut Findings) {
+        if let Some(epoch) = silence.aged {
+            self.shards.iter_mut().for_each(|shard| shard.pass_to(epoch));
+        }
+        if let Some(counting) = &mut self.counting {
+            counting.idle(silence.until, &mut findings.firings);
+        }
     }
 
     /// Goes on under other rules, with the same states.
@@ -108,25 +138,36 @@ impl<'a, S: Store> Worker<'a, S> {
         self.tally.only_counted = carried_over(&self.tally.only_counted, rules, &new.rules);
         (self.plan.machine, self.plan.shown) = (&new.rules.machine, new.shown);
         self.half_open = new.rules.machine.half_open();
+        if let Some(counting) = &mut self.counting {
+            counting.follow(new);
+        }
     }
 
-    /// What this worker counted so far, but for errors, and what each shard holds.
-    pub fn counts(&self) -> (Tally, Vec<(usize, StoreStats)>) {
+    /// How it stands, but for errors.
+    pub fn report(&self) -> WorkerReport {
         let shards = self.shards.iter().map(|shard| (shard.number, shard.store.stats()));
-        (self.tally.clone(), shards.collect())
+        WorkerReport {
+            tally: self.tally.clone(),
+            shards: shards.collect(),
+            losses: self.counting.as_ref().map(Counting::losses).unwrap_or_default(),
+            firings: Firings::new(),
+        }
     }
 
-    /// Sweeps what is left, and says what this worker counted and what each shard holds.
-    pub fn finish(mut self, now: Epoch) -> (Tally, Vec<(usize, StoreStats)>) {
-        let mut stats = Vec::with_capacity(self.shards.len());
+    /// Sweeps what is left, and says how it all ended.
+    pub fn finish(mut self, now: Epoch) -> WorkerReport {
         for shard in &mut self.shards {
             while shard.store.sweep(now, usize::MAX) > 0 {}
-            stats.push((shard.number, shard.store.stats()));
         }
+        let mut firings = Firings::new();
+        if let Some(counting) = &mut self.counting {
+            counting.finish(&mut firings);
+        }
+        let mut report = WorkerReport { firings, ..self.report() };
         if let Some(verifier) = self.verifier {
-            self.tally.errors = verifier.finish();
+            report.tally.errors = verifier.finish();
         }
-        (self.tally, stats)
+        report
     }
 }
 

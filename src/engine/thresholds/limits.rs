@@ -30,6 +30,15 @@ impl Default for SketchLimits {
     }
 }
 
+/// What bounded memory left out, here and there.
+impl std::ops::AddAssign for Losses {
+    fn add_assign(&mut self, other: Losses) {
+        self.unwatched += other.unwatched;
+        self.evicted_keys += other.evicted_keys;
+        self.suppressed += other.suppressed;
+    }
+}
+
 /// What bounded memory left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Losses {
