@@ -6,8 +6,9 @@
 //! huge pages it is memory like any other.
 #![allow(unsafe_code)]
 
-use std::alloc::{Layout, alloc, dealloc};
+use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::cell::RefCell;
+use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -48,7 +49,6 @@ struct Chunk {
 }
 
 /// A fixed number of elements, a slice that owns itself.
-#[derive(Debug)]
 pub struct Table<T> {
     start: NonNull<T>,
     len: usize,
@@ -83,6 +83,14 @@ impl Arena {
             unsafe { start.add(n).write(value) };
         }
         Some(Table { start, len, _chunk: Arc::clone(chunk) })
+    }
+
+    /// The same where memory is no question; without it the program ends, as with any collection.
+    pub fn small_table<T: Copy>(&self, len: usize, value: T) -> Table<T> {
+        self.table(len, value).unwrap_or_else(|| {
+            let layout = Layout::array::<T>(len).unwrap_or(Layout::new::<T>());
+            handle_alloc_error(layout)
+        })
     }
 }
 
@@ -124,6 +132,13 @@ fn wish_for_huge_pages(start: NonNull<u8>, bytes: usize) {
 
 #[cfg(not(target_os = "linux"))]
 fn wish_for_huge_pages(_start: NonNull<u8>, _bytes: usize) {}
+
+/// How many elements there are: more than anybody wants to read.
+impl<T> fmt::Debug for Table<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Table({})", self.len)
+    }
+}
 
 impl<T> Deref for Table<T> {
     type Target = [T];

@@ -278,11 +278,7 @@ impl<F: Source> Reader<'_, F> {
     /// Fills one round, not to the brim if the source makes us wait. Says whether there may be
     /// more.
     #[inline(never)] // once per kind of source, not once more for each store
-    fn fill(
-        &mut self,
-        round: &mut Round,
-        frames: &mut FrameTally,
-    ) -> Result<bool, CaptureError> {
+    fn fill(&mut self, round: &mut Round, frames: &mut FrameTally) -> Result<bool, CaptureError> {
         let (source, front, parser) = (&mut *self.source, &mut *self.front, self.parser);
         let mut frames_left = ROUND_FRAMES_MAX;
         while round.packets.room() >= GROUP && frames_left > 0 {

@@ -59,7 +59,9 @@ fn choose<U: StoreUser>(spec: &StoreSpec, user: U) -> Result<U::Output, StoreErr
         (Backend::Kbf, _) => kbf::<32, U>(&arena, spec, &sizing, user),
         (Backend::Bhbf, _) => bhbf(&arena, spec, &sizing, user),
         (Backend::Dbf, _) => dbf(&arena, spec, &sizing, user),
-        (Backend::Fcf, _) if timed => aging(|| Fcf::<true>::new_in(&arena, spec.states, &sizing), user),
+        (Backend::Fcf, _) if timed => {
+            aging(|| Fcf::<true>::new_in(&arena, spec.states, &sizing), user)
+        }
         (Backend::Fcf, _) => aging(|| Fcf::<false>::new_in(&arena, spec.states, &sizing), user),
     })
 }

@@ -6,6 +6,7 @@
 //! back starts from nothing: counts may be too low, never too high.
 
 use super::distinct::Bitmap;
+use crate::memory::{Arena, Table};
 use crate::prefetch::prefetch;
 
 const SLICES: usize = 4;
@@ -214,7 +215,7 @@ pub(super) struct Reached {
 /// The keys of one rule.
 #[derive(Debug)]
 pub(super) struct KeyTable<T> {
-    sets: Box<[Set<T>]>,
+    sets: Table<Set<T>>,
     trigger: Trigger,
     trigger_weight: u64,
     slicing: Slicing,
@@ -224,10 +225,10 @@ pub(super) struct KeyTable<T> {
 
 impl<T: Tally> KeyTable<T> {
     /// Room for about `keys` keys.
-    pub fn new(keys: usize, trigger: Trigger) -> Self {
+    pub fn new_in(arena: &Arena, keys: usize, trigger: Trigger) -> Self {
         let sets = keys.clamp(WAYS, 1 << 24).div_ceil(WAYS).next_power_of_two();
         KeyTable {
-            sets: vec![Set::empty(); sets].into_boxed_slice(),
+            sets: arena.small_table(sets, Set::empty()),
             trigger,
             trigger_weight: T::weight_of(trigger.count),
             slicing: Slicing::new(trigger.window_nanos),
@@ -330,7 +331,11 @@ mod tests {
     const WINDOW: u64 = 1000;
 
     fn table<T: Tally>(count: u64, cooldown_nanos: u64) -> KeyTable<T> {
-        KeyTable::new(64, Trigger { count, window_nanos: WINDOW, cooldown_nanos })
+        KeyTable::new_in(
+            &Arena::default(),
+            64,
+            Trigger { count, window_nanos: WINDOW, cooldown_nanos },
+        )
     }
 
     #[test]

@@ -34,11 +34,15 @@ use std::slice;
 
 use crate::flow::{Packet, TcpFlags};
 use crate::machine::{Counted, ThresholdRule};
+use crate::memory::Arena;
 use crate::time::Timestamp;
 use pending::{First, FirstKind, Pending};
 use recent::Recent;
 use rules::RuleCounters;
 use tuple::TupleHasher;
+
+/// What the shipped rules take by default; it is well if others take more or less.
+const TABLES_BYTES: usize = 7 << 20;
 
 /// Counts packets against threshold rules. See the module's documentation.
 #[derive(Debug)]
@@ -77,11 +81,12 @@ impl Thresholds {
     /// Counters for `rules`; nothing is allocated later.
     pub fn new(rules: &[ThresholdRule], seed: u64, limits: SketchLimits) -> Self {
         let hasher = TupleHasher::new(seed);
+        let arena = Arena::with_capacity(TABLES_BYTES);
         Thresholds {
             hasher,
-            recent: Recent::new(limits.recent_tuples, limits.recent_nanos),
-            pending: Pending::new(limits.pending),
-            rules: RuleCounters::new(rules, limits.keys_per_rule, hasher),
+            recent: Recent::new_in(&arena, limits.recent_tuples, limits.recent_nanos),
+            pending: Pending::new_in(&arena, limits.pending),
+            rules: RuleCounters::new_in(&arena, rules, limits.keys_per_rule, hasher),
             answer_nanos: limits.answer_nanos,
             now_nanos: 0,
             wake_nanos: 0,
@@ -163,7 +168,7 @@ impl Thresholds {
 
     /// Goes on with other rules. Those that are the same as before keep their counts.
     pub fn follow(&mut self, rules: &[ThresholdRule]) {
-        self.rules.follow(rules);
+        self.rules.follow(&Arena::default(), rules);
     }
 
     /// Judges all that still waits, as if no more packets came: the end of the last file.

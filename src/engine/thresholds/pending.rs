@@ -7,6 +7,7 @@
 //! what goes on beside it. What is not watched is counted.
 
 use crate::flow::Packet;
+use crate::memory::{Arena, Table};
 use crate::prefetch::prefetch;
 
 const NONE: u32 = u32::MAX;
@@ -62,13 +63,13 @@ pub(super) struct Found {
 /// The first packets that wait.
 #[derive(Debug)]
 pub(super) struct Pending {
-    slots: Box<[Slot]>,
+    slots: Table<Slot>,
     free: u32,
     oldest: u32,
     newest: u32,
     /// Open addressing with linear probing, at most half full. An entry is the upper half of a
     /// hash and the number of its slot, so that the slot is read only where that half matches.
-    index: Box<[u64]>,
+    index: Table<u64>,
     filter: Box<[u8; FILTER_COUNTERS]>,
     waiting: usize,
     unwatched: u64,
@@ -76,16 +77,18 @@ pub(super) struct Pending {
 
 impl Pending {
     /// Room for `capacity` first packets.
-    pub fn new(capacity: usize) -> Self {
+    pub fn new_in(arena: &Arena, capacity: usize) -> Self {
         let capacity = capacity.clamp(1, 1 << 24);
-        let slot =
-            |i: usize| Slot { first: None, older: NONE, newer: next_free(i as u32, capacity) };
+        let mut slots = arena.small_table(capacity, Slot { first: None, older: NONE, newer: NONE });
+        for (slot, next) in slots.iter_mut().zip(1..capacity) {
+            slot.newer = next as u32;
+        }
         Pending {
-            slots: (0..capacity).map(slot).collect(),
+            slots,
             free: 0,
             oldest: NONE,
             newest: NONE,
-            index: vec![EMPTY; (2 * capacity).next_power_of_two()].into_boxed_slice(),
+            index: arena.small_table((2 * capacity).next_power_of_two(), EMPTY),
             filter: Box::new([0; FILTER_COUNTERS]),
             waiting: 0,
             unwatched: 0,
@@ -258,10 +261,6 @@ impl Pending {
     }
 }
 
-fn next_free(slot: u32, capacity: usize) -> u32 {
-    if slot as usize + 1 < capacity { slot + 1 } else { NONE }
-}
-
 #[inline]
 fn filter_at(hash: u64) -> usize {
     (hash >> 24) as usize % FILTER_COUNTERS
@@ -300,7 +299,7 @@ mod tests {
     #[test]
     fn does_what_a_map_does() {
         let mut random = Random::new(1);
-        let mut pending = Pending::new(64);
+        let mut pending = Pending::new_in(&Arena::default(), 64);
         let mut model: BTreeMap<u64, u64> = BTreeMap::new();
         let mut unwatched = 0;
         for now in 0..200_000u64 {

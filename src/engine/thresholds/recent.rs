@@ -7,6 +7,7 @@
 //! a flow that is forgotten costs time, not alerts, as its next answer clears it. A false "seen"
 //! (3 to 7 %, the older or both generations full) makes a probe go uncounted.
 
+use crate::memory::{Arena, Table};
 use crate::prefetch::prefetch;
 
 /// A generation is full with so many keys per 64-bit word on average.
@@ -22,7 +23,7 @@ struct Block {
 /// A memory of hashes, of fixed size.
 #[derive(Debug)]
 pub(super) struct Recent {
-    blocks: Box<[Block]>,
+    blocks: Table<Block>,
     /// Their number less 1.
     block_mask: usize,
     keys_in_young: usize,
@@ -32,10 +33,10 @@ pub(super) struct Recent {
 
 impl Recent {
     /// A memory for `keys` per generation of at most `period_nanos`.
-    pub fn new(keys: usize, period_nanos: u64) -> Self {
+    pub fn new_in(arena: &Arena, keys: usize, period_nanos: u64) -> Self {
         let blocks = keys.div_ceil(KEYS_PER_BLOCK).next_power_of_two();
         Recent {
-            blocks: vec![Block::default(); blocks].into_boxed_slice(),
+            blocks: arena.small_table(blocks, Block::default()),
             block_mask: blocks - 1,
             keys_in_young: 0,
             period_nanos: period_nanos.max(1),
@@ -97,7 +98,7 @@ impl Recent {
     #[cold]
     fn turn(&mut self) {
         self.keys_in_young = 0;
-        for block in &mut self.blocks {
+        for block in self.blocks.iter_mut() {
             *block = Block { young: 0, old: block.young };
         }
     }
@@ -116,7 +117,7 @@ mod tests {
 
     #[test]
     fn what_was_seen_within_a_period_is_known() {
-        let mut recent = Recent::new(1000, 10);
+        let mut recent = Recent::new_in(&Arena::default(), 1000, 10);
         let mut random = Random::new(1);
         let keys: Vec<u64> = (0..500).map(|_| random.next_u64()).collect();
         recent.rotate(0);
@@ -134,7 +135,7 @@ mod tests {
 
     #[test]
     fn a_gap_of_years_forgets_all_at_once() {
-        let mut recent = Recent::new(1000, 10);
+        let mut recent = Recent::new_in(&Arena::default(), 1000, 10);
         recent.rotate(0);
         recent.touch(42);
         recent.rotate(u64::MAX);
@@ -146,7 +147,7 @@ mod tests {
     /// average 3.3 %; the younger one, averaged over its filling, adds 0.9 %.
     #[test]
     fn strangers_are_rarely_taken_for_known() {
-        let mut recent = Recent::new(1 << 16, 1);
+        let mut recent = Recent::new_in(&Arena::default(), 1 << 16, 1);
         let mut random = Random::new(2);
         let trials = 1 << 18;
         let wrong = (0..trials).filter(|_| recent.touch(random.next_u64())).count();

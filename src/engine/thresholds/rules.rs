@@ -8,10 +8,11 @@ use super::distinct::{Bitmap, Sampling};
 use super::tuple::TupleHasher;
 use crate::flow::Packet;
 use crate::machine::{Counted, ThresholdKey, ThresholdRule};
+use crate::memory::Arena;
 use crate::time::Timestamp;
 
 #[derive(Debug)]
-enum Table {
+enum Keys {
     Events(KeyTable<Events>),
     Distinct(KeyTable<Bitmap>, Sampling),
 }
@@ -28,21 +29,26 @@ pub(super) struct RuleCounters {
 const COUNTED_KINDS: usize = Counted::UnsolicitedSynAcks as usize + 1;
 
 impl RuleCounters {
-    pub fn new(rules: &[ThresholdRule], keys_per_rule: usize, hasher: TupleHasher) -> Self {
+    pub fn new_in(
+        arena: &Arena,
+        rules: &[ThresholdRule],
+        keys_per_rule: usize,
+        hasher: TupleHasher,
+    ) -> Self {
         let by_counted = std::array::from_fn(|_| Vec::new());
         let mut counters = RuleCounters { by_counted, keys_per_rule, hasher };
-        counters.follow(rules);
+        counters.follow(arena, rules);
         counters
     }
 
     /// Goes on with other rules. Those that are the same as before keep their counts.
-    pub fn follow(&mut self, rules: &[ThresholdRule]) {
+    pub fn follow(&mut self, arena: &Arena, rules: &[ThresholdRule]) {
         let mut old: Vec<RuleCounter> =
             self.by_counted.iter_mut().flat_map(std::mem::take).collect();
         for rule in rules {
             let counter = match old.iter().position(|old| old.rule == *rule) {
                 Some(at) => old.swap_remove(at),
-                None => RuleCounter::new(*rule, self.keys_per_rule, self.hasher),
+                None => RuleCounter::new_in(arena, *rule, self.keys_per_rule, self.hasher),
             };
             if let Some(counters) = self.by_counted.get_mut(rule.counted as usize) {
                 counters.push(counter);
@@ -99,44 +105,44 @@ impl RuleCounters {
 struct RuleCounter {
     rule: ThresholdRule,
     hasher: TupleHasher,
-    table: Table,
+    keys: Keys,
 }
 
 impl RuleCounter {
-    fn new(rule: ThresholdRule, keys: usize, hasher: TupleHasher) -> Self {
+    fn new_in(arena: &Arena, rule: ThresholdRule, keys: usize, hasher: TupleHasher) -> Self {
         let mut trigger = Trigger {
             count: u64::from(rule.count.max(1)),
             window_nanos: rule.window_nanos,
             cooldown_nanos: rule.cooldown_nanos,
         };
-        let table = match rule.counted {
+        let keys = match rule.counted {
             Counted::UnansweredPorts | Counted::Destinations => {
                 let sampling = Sampling::for_count(rule.count);
                 trigger.count = sampling.scaled_down(trigger.count);
-                Table::Distinct(KeyTable::new(keys, trigger), sampling)
+                Keys::Distinct(KeyTable::new_in(arena, keys, trigger), sampling)
             }
-            _ => Table::Events(KeyTable::new(keys, trigger)),
+            _ => Keys::Events(KeyTable::new_in(arena, keys, trigger)),
         };
-        RuleCounter { rule, hasher, table }
+        RuleCounter { rule, hasher, keys }
     }
 
     fn count(&mut self, packet: &Packet, at_nanos: u64) -> Option<Reached> {
         let (key, item) = (self.key(packet), self.item(packet));
-        match &mut self.table {
-            Table::Events(keys) => keys.count(key, item, at_nanos),
-            Table::Distinct(keys, sampling) if sampling.takes(item) => {
+        match &mut self.keys {
+            Keys::Events(keys) => keys.count(key, item, at_nanos),
+            Keys::Distinct(keys, sampling) if sampling.takes(item) => {
                 let Reached { count, suppressed } = keys.count(key, item, at_nanos)?;
                 Some(Reached { count: sampling.scale(count), suppressed })
             }
-            Table::Distinct(..) => None,
+            Keys::Distinct(..) => None,
         }
     }
 
     fn prefetch(&self, packet: &Packet) {
         let key = self.key(packet);
-        match &self.table {
-            Table::Events(keys) => keys.prefetch(key),
-            Table::Distinct(keys, _) => keys.prefetch(key),
+        match &self.keys {
+            Keys::Events(keys) => keys.prefetch(key),
+            Keys::Distinct(keys, _) => keys.prefetch(key),
         }
     }
 
@@ -159,23 +165,23 @@ impl RuleCounter {
     }
 
     fn evicted_keys(&self) -> u64 {
-        match &self.table {
-            Table::Events(keys) => keys.evicted,
-            Table::Distinct(keys, _) => keys.evicted,
+        match &self.keys {
+            Keys::Events(keys) => keys.evicted,
+            Keys::Distinct(keys, _) => keys.evicted,
         }
     }
 
     fn suppressed(&self) -> u64 {
-        match &self.table {
-            Table::Events(keys) => keys.suppressed,
-            Table::Distinct(keys, _) => keys.suppressed,
+        match &self.keys {
+            Keys::Events(keys) => keys.suppressed,
+            Keys::Distinct(keys, _) => keys.suppressed,
         }
     }
 
     fn memory_bytes(&self) -> usize {
-        match &self.table {
-            Table::Events(keys) => keys.memory_bytes(),
-            Table::Distinct(keys, _) => keys.memory_bytes(),
+        match &self.keys {
+            Keys::Events(keys) => keys.memory_bytes(),
+            Keys::Distinct(keys, _) => keys.memory_bytes(),
         }
     }
 

@@ -54,11 +54,7 @@ impl Bucket {
 
 impl<const TIMED: bool> Buckets<TIMED> {
     /// At least `slots` empty slots of this width, at most 36 bits.
-    pub(super) fn new_in(
-        arena: &Arena,
-        slots: usize,
-        slot_bits: u32,
-    ) -> Result<Self, StoreError> {
+    pub(super) fn new_in(arena: &Arena, slots: usize, slot_bits: u32) -> Result<Self, StoreError> {
         let expire = if TIMED { Expire::Timer } else { Expire::None };
         let per_line = fcf_buckets_per_line(slot_bits, expire);
         let lines = slots.div_ceil(per_line * FCF_BUCKET_SLOTS).max(1);
