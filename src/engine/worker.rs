@@ -190,6 +190,7 @@ impl Desk<'_, '_> {
         places: &mut Vec<S::Place>,
         findings: &mut Findings,
     ) {
+        let tells_all = self.verifier.is_some();
         places.clear();
         for event in events.iter().take(AHEAD) {
             let place = self.locate(&shard.store, event);
@@ -197,14 +198,23 @@ impl Desk<'_, '_> {
             places.push(place);
         }
         for (n, event) in events.iter().enumerate() {
-            let place = &mut places[n % AHEAD];
-            if let Some(step) = self.advance(shard, event, place) {
+            let place = match S::LOCATES_FREELY {
+                true => self.locate(&shard.store, event),
+                false => places[n % AHEAD],
+            };
+            let epoch_before = shard.store.epoch(event.epoch);
+            let (answer, outcome, state) = self.advance(shard, event, &place);
+            if tells_all || !outcome.alerts.is_empty() {
+                let step = Step { answer, outcome, state, epoch_before };
                 self.report(&shard.store, event, &step, findings);
                 self.verify(&shard.store, event, &step, findings);
             }
             if let Some(soon) = events.get(n + AHEAD) {
-                *place = self.locate(&shard.store, soon);
-                shard.store.prefetch(place);
+                let place = self.locate(&shard.store, soon);
+                shard.store.prefetch(&place);
+                if !S::LOCATES_FREELY {
+                    places[n % AHEAD] = place;
+                }
             }
         }
     }
@@ -219,18 +229,18 @@ impl Desk<'_, '_> {
         store.locate(&Flow { key, id: event.id })
     }
 
-    /// Drives a flow by one event. Says what became of it if anybody has to know.
-    #[inline]
+    /// Drives a flow by one event. Says what was known of it, what followed, and the state that it
+    /// is in now if that is known.
+    #[inline(always)] // what it says stays in registers
     fn advance<S: Store>(
         &mut self,
         shard: &mut Shard<S>,
         event: &Event,
         place: &S::Place,
-    ) -> Option<Step> {
+    ) -> (Lookup, Outcome, Option<State>) {
         if event.epoch != shard.epoch {
             shard.pass_to(event.epoch);
         }
-        let epoch_before = shard.store.epoch(event.epoch);
         let answer = shard.store.lookup(place, event.epoch);
         let outcome = event.step(self.plan.machine, answer);
         self.tally.lookups.count(answer);
@@ -252,8 +262,7 @@ impl Desk<'_, '_> {
                 self.tally.sweep_nanos.record((self.plan.stopwatch)().saturating_sub(start));
             }
         }
-        let told = !outcome.alerts.is_empty() || self.verifier.is_some();
-        told.then_some(Step { answer, outcome, state, epoch_before })
+        (answer, outcome, state)
     }
 
     /// Notes the alerts of one packet.
@@ -345,7 +354,7 @@ pub(super) fn write<S: Store>(
         }
         (Lookup::Absent, _) => None,
         (Lookup::Known(state), Next::Keep) => {
-            store.touch(place, answer, stamp(Some(state)));
+            store.touch_again(place, answer, stamp(Some(state)));
             Some(state)
         }
         (Lookup::Known(_), Next::Go(state)) => {
@@ -365,7 +374,7 @@ pub(super) fn write<S: Store>(
             None
         }
         (Lookup::DontKnow, _) => {
-            store.touch(place, answer, stamp(None));
+            store.touch_again(place, answer, stamp(None));
             None
         }
     }

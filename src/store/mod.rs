@@ -100,6 +100,10 @@ pub trait Store: Sized + Send {
     /// be given any key.
     const BY_KEY: bool = false;
 
+    /// Whether it costs nothing to [`locate`](Store::locate) a flow, so that nobody has to keep its
+    /// place.
+    const LOCATES_FREELY: bool = false;
+
     /// Where this flow is to be found.
     fn locate(&self, flow: &Flow) -> Self::Place;
 
@@ -112,6 +116,12 @@ pub trait Store: Sized + Send {
     /// Keeps a flow alive that was found to be `found`. (`Absent` touches what cells there are:
     /// the wording of ACSM 2006, not our default.)
     fn touch(&mut self, place: &Self::Place, found: Lookup, stamp: Stamp);
+
+    /// The same, right after a [`lookup`](Store::lookup) of the flow in the same epoch.
+    #[inline]
+    fn touch_again(&mut self, place: &Self::Place, found: Lookup, stamp: Stamp) {
+        self.touch(place, found, stamp);
+    }
 
     /// Adds a flow that is absent.
     fn insert(&mut self, place: &Self::Place, state: State, stamp: Stamp) -> Insertion;

@@ -69,6 +69,8 @@ pub struct Recent<S: Store> {
     places: [S::Place; FLOWS],
     /// How often each stripe was written to.
     writes: [u64; 256],
+    /// The answer to the last look-up, if the flow is fresh.
+    found_fresh: Option<Lookup>,
 }
 
 /// A flow met before.
@@ -100,6 +102,7 @@ impl<S: Striped> Recent<S> {
             met: [met; FLOWS],
             places: [place; FLOWS],
             writes: [0; 256],
+            found_fresh: None,
         }
     }
 
@@ -140,6 +143,7 @@ impl<S: Striped> Recent<S> {
 
     #[inline(never)]
     fn ask(&mut self, id: FlowId, now: Epoch) -> Lookup {
+        self.found_fresh = None;
         let number = self.meet(id);
         let answer = self.store.lookup(&self.places[number], now);
         if self.epoch != now {
@@ -153,7 +157,7 @@ impl<S: Striped> Recent<S> {
     }
 
     #[inline(never)]
-    fn touch_again(&mut self, id: FlowId, found: Lookup, stamp: Stamp) {
+    fn touch_met(&mut self, id: FlowId, found: Lookup, stamp: Stamp) {
         let number = self.meet(id);
         self.store.touch(&self.places[number], found, stamp);
         let met = &self.met[number];
@@ -178,6 +182,7 @@ impl<S: Striped> Store for Recent<S> {
     type Place = FlowId;
 
     const WRITES_UNKNOWN: bool = S::WRITES_UNKNOWN;
+    const LOCATES_FREELY: bool = true;
 
     #[inline]
     fn locate(&self, flow: &Flow) -> FlowId {
@@ -194,7 +199,11 @@ impl<S: Striped> Store for Recent<S> {
     #[inline]
     fn lookup(&mut self, &id: &FlowId, now: Epoch) -> Lookup {
         let met = &self.met[Self::number(id)];
-        if self.remembers(met, id, now) { met.answer } else { self.ask(id, now) }
+        if !self.remembers(met, id, now) {
+            return self.ask(id, now);
+        }
+        self.found_fresh = met.is_fresh.then_some(met.answer);
+        met.answer
     }
 
     #[inline]
@@ -203,7 +212,14 @@ impl<S: Striped> Store for Recent<S> {
         let changes_nothing =
             met.is_fresh && met.answer == found && self.remembers(met, id, stamp.now());
         if !changes_nothing {
-            self.touch_again(id, found, stamp);
+            self.touch_met(id, found, stamp);
+        }
+    }
+
+    #[inline]
+    fn touch_again(&mut self, &id: &FlowId, found: Lookup, stamp: Stamp) {
+        if self.found_fresh != Some(found) {
+            self.touch_met(id, found, stamp);
         }
     }
 

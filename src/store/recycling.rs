@@ -182,6 +182,7 @@ impl<S: Erase> Store for Recycling<S> {
     type Place = S::Place;
 
     const WRITES_UNKNOWN: bool = S::WRITES_UNKNOWN;
+    const LOCATES_FREELY: bool = S::LOCATES_FREELY;
 
     #[inline]
     fn locate(&self, flow: &Flow) -> S::Place {

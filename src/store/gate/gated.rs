@@ -163,6 +163,7 @@ impl<S: Store> Store for Gated<S> {
 
     const WRITES_UNKNOWN: bool = S::WRITES_UNKNOWN;
     const BY_KEY: bool = S::BY_KEY;
+    const LOCATES_FREELY: bool = S::LOCATES_FREELY;
 
     #[inline]
     fn locate(&self, flow: &Flow) -> Self::Place {
@@ -190,6 +191,14 @@ impl<S: Store> Store for Gated<S> {
     fn touch(&mut self, place: &Self::Place, found: Lookup, stamp: Stamp) {
         match &self.gate {
             None => self.store.touch(&place.store, found, stamp),
+            Some(_) => self.touch_gated(place, found, stamp),
+        }
+    }
+
+    #[inline]
+    fn touch_again(&mut self, place: &Self::Place, found: Lookup, stamp: Stamp) {
+        match &self.gate {
+            None => self.store.touch_again(&place.store, found, stamp),
             Some(_) => self.touch_gated(place, found, stamp),
         }
     }
