@@ -121,10 +121,16 @@ impl Thresholds {
             if self.is_due(packet.time) {
                 self.wake(&mut |firing| fired(at, firing));
             }
+            // Most packets: of a flow that is open.
+            if is_ordinary(packet.flags) && self.recent.is_settled(hash) {
+                continue;
+            }
             let seen = self.recent.touch(hash);
             let ordinary = is_ordinary(packet.flags) && (seen || packet.payload_bytes > 0);
             if !ordinary || self.pending.may_hold(hash) {
                 self.examine(packet, hash, seen, &mut |firing| fired(at, firing));
+            } else {
+                self.recent.settle(hash);
             }
         }
     }
@@ -260,6 +266,7 @@ impl Thresholds {
         };
         let due_nanos = self.now_nanos.saturating_add(self.answer_nanos);
         self.wake_nanos = self.wake_nanos.min(due_nanos);
+        self.recent.unsettle(hash);
         self.pending.insert(First {
             hash,
             packet: *packet,

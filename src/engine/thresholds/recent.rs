@@ -13,6 +13,9 @@ use crate::prefetch::prefetch;
 /// A generation is full with so many keys per 64-bit word on average.
 const KEYS_PER_BLOCK: usize = 8;
 
+/// So many hashes are kept as settled: what is under way at a time, not what there is.
+const SETTLED: usize = 1024;
+
 /// The words of both generations.
 #[derive(Debug, Clone, Copy, Default)]
 struct Block {
@@ -24,6 +27,9 @@ struct Block {
 #[derive(Debug)]
 pub(super) struct Recent {
     blocks: Table<Block>,
+    /// Some hashes of the young generation of which nothing else is to be known, each in its one
+    /// place; a place of none has a hash of another place.
+    settled: Box<[u64; SETTLED]>,
     /// Their number less 1.
     block_mask: usize,
     keys_in_young: usize,
@@ -37,6 +43,7 @@ impl Recent {
         let blocks = keys.div_ceil(KEYS_PER_BLOCK).next_power_of_two();
         Recent {
             blocks: arena.small_table(blocks, Block::default()),
+            settled: Box::new(NONE_SETTLED),
             block_mask: blocks - 1,
             keys_in_young: 0,
             period_nanos: period_nanos.max(1),
@@ -79,6 +86,28 @@ impl Recent {
         known
     }
 
+    /// Whether a hash was settled, and nothing came since that unsettles it. To touch it would change
+    /// nothing, and would say that it is known.
+    #[inline(always)]
+    pub fn is_settled(&self, hash: u64) -> bool {
+        self.settled[hash as usize % SETTLED] == hash
+    }
+
+    /// Takes note that nothing else is to be known of a hash that was just touched.
+    #[inline(always)]
+    pub fn settle(&mut self, hash: u64) {
+        let bits = word_of(hash);
+        // The touch may have been a generation's last.
+        if self.blocks.get(self.block_of(hash)).is_some_and(|block| block.young & bits == bits) {
+            self.settled[hash as usize % SETTLED] = hash;
+        }
+    }
+
+    /// Takes note that something is, from here on.
+    pub fn unsettle(&mut self, hash: u64) {
+        self.settled[hash as usize % SETTLED] = !hash;
+    }
+
     /// Begins to load what [`touch`](Self::touch) will need.
     #[inline(always)]
     pub fn prefetch(&self, hash: u64) {
@@ -92,17 +121,25 @@ impl Recent {
 
     /// Bytes allocated.
     pub fn memory_bytes(&self) -> usize {
-        size_of_val(&*self.blocks)
+        size_of_val(&*self.blocks) + size_of_val(&*self.settled)
     }
 
     #[cold]
     fn turn(&mut self) {
         self.keys_in_young = 0;
+        *self.settled = NONE_SETTLED;
         for block in self.blocks.iter_mut() {
             *block = Block { young: 0, old: block.young };
         }
     }
 }
+
+/// Each place holds a hash that belongs in another.
+const NONE_SETTLED: [u64; SETTLED] = {
+    let mut none = [0; SETTLED];
+    none[0] = 1;
+    none
+};
 
 /// Four of the 64 bits.
 #[inline]
