@@ -8,9 +8,10 @@
 //! | file | what |
 //! |---|---|
 //! | [`run`](mod@run) | the loop of one run |
-//! | `front` | what must see all packets in order: clock, thresholds, learning |
+//! | `front` | what must see all packets before the workers do: clock, learning |
 //! | `event` | what a worker gets to know of a packet, and the rounds in which it comes |
-//! | `crew`, `worker` | the workers, in threads or inline; what one does with a packet |
+//! | `crew`, `worker` | the workers, in threads or inline, and who does what; what one does with a packet |
+//! | `counting` | thresholds at work, in one of the workers |
 //! | [`verify`] | the exact shadow, and the errors it counts |
 //! | `gather`, `hygiene`, `cooldown` | findings back in order, thinned out, to the [`Sink`] |
 //! | `demand` | what a trace asks of a store, for plans |

@@ -100,7 +100,9 @@ pub struct CellFilter<R, const BITS: u32, const TIMED: bool> {
     /// The flow looked up last, and when, if all its cells bear that epoch's stamp already and
     /// nothing was written since: to touch it would change nothing.
     fresh: Option<(u64, Epoch)>,
-    /// The cells of the flow looked up last: room that is used again.
+    /// What the cells say of the flow written last.
+    written: Option<Lookup>,
+    /// The cells of the flow looked up or written last: room that is used again.
     values: [u32; HASHES_LIMIT + SLOTS_PER_WORD],
 }
 
@@ -115,7 +117,7 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> CellFilter<R, BITS, TIMED>
         let layout = Layout::new(sizing);
         let cells = Cells::new_in(arena, layout.cells())?;
         let (counts, values) = (StoreStats::default(), [0; HASHES_LIMIT + SLOTS_PER_WORD]);
-        Ok(CellFilter { rule, layout, cells, counts, fresh: None, values })
+        Ok(CellFilter { rule, layout, cells, counts, fresh: None, written: None, values })
     }
 
     /// The cells of a flow as the rule sees them.
@@ -138,6 +140,36 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> CellFilter<R, BITS, TIMED>
         for (line, slots) in place.lines(&self.layout) {
             self.cells.line_mut(line, stamp.now()).touch(slots, stamp);
         }
+    }
+
+    /// Changes a flow's cells, touches them, and takes note of what they say now.
+    #[inline(always)]
+    fn write(
+        &mut self,
+        place: &CellPlace,
+        stamp: Stamp,
+        mut change: impl FnMut(&R, R::Salt, u32) -> u32,
+    ) {
+        let CellFilter { rule, layout, cells, values, .. } = self;
+        let mut kept = values.iter_mut();
+        let (mut salts, mut any_empty) = (R::salts(place.digest), false);
+        for (line, slots) in place.lines(layout) {
+            cells.line_mut(line, stamp.now()).update(slots, stamp, |old| {
+                let (Some(salt), Some(value)) = (salts.next(), kept.next()) else { return old };
+                *value = change(rule, salt, old);
+                any_empty |= *value == 0;
+                *value
+            });
+        }
+        self.fresh = None;
+        self.written = (!any_empty).then(|| self.read_values(place));
+    }
+
+    /// What the cells that were read or written last say together.
+    #[inline(always)]
+    fn read_values(&self, place: &CellPlace) -> Lookup {
+        let values = self.values.get(..self.layout.hashes()).unwrap_or(&self.values);
+        self.rule.read(values, R::salts(place.digest))
     }
 
     /// The old state as far as a rule gets to see it; `None` if there is nothing to be done.
@@ -186,8 +218,7 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> Store for CellFilter<R, BI
         if all_fresh {
             self.fresh = Some((place.digest, now));
         }
-        let values = self.values.get(..self.layout.hashes()).unwrap_or(&self.values);
-        self.rule.read(values, R::salts(place.digest))
+        self.read_values(place)
     }
 
     #[inline]
@@ -199,20 +230,15 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> Store for CellFilter<R, BI
     }
 
     fn insert(&mut self, place: &CellPlace, state: State, stamp: Stamp) -> Insertion {
-        self.fresh = None;
         let (mut shared_cells, mut saturations) = (0, 0);
-        let mut salts = R::salts(place.digest);
-        for (line, slots) in place.lines(&self.layout) {
-            self.cells.line_mut(line, stamp.now()).update(slots, stamp, |old| {
-                let Some(salt) = salts.next() else { return old };
-                let new = self.rule.insert(old, salt, state);
-                shared_cells += usize::from(old != 0);
-                if self.rule.is_saturated(new) {
-                    saturations += u64::from(!self.rule.is_saturated(old));
-                }
-                new
-            });
-        }
+        self.write(place, stamp, |rule, salt, old| {
+            let new = rule.insert(old, salt, state);
+            shared_cells += usize::from(old != 0);
+            if rule.is_saturated(new) {
+                saturations += u64::from(!rule.is_saturated(old));
+            }
+            new
+        });
         self.counts.inserted += 1;
         self.counts.saturations += saturations;
         self.counts.cells_shared += shared_cells as u64;
@@ -221,25 +247,21 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> Store for CellFilter<R, BI
     }
 
     fn modify(&mut self, place: &CellPlace, old: Lookup, new: State, stamp: Stamp) {
-        let Some(old) = Self::old_state(old) else { return self.touch(place, old, stamp) };
-        self.fresh = None;
+        let Some(old) = Self::old_state(old) else {
+            self.written = None;
+            return self.touch(place, old, stamp);
+        };
         let mut absent = false;
-        let mut salts = R::salts(place.digest);
-        for (line, slots) in place.lines(&self.layout) {
-            self.cells.line_mut(line, stamp.now()).update(slots, stamp, |cell| {
-                absent |= cell == 0;
-                match (cell, salts.next()) {
-                    (1.., Some(salt)) => self.rule.modify(cell, salt, old, new),
-                    _ => cell,
-                }
-            });
-        }
+        self.write(place, stamp, |rule, salt, cell| {
+            absent |= cell == 0;
+            if cell == 0 { 0 } else { rule.modify(cell, salt, old, new) }
+        });
         self.counts.writes_to_absent += u64::from(absent);
     }
 
     fn delete(&mut self, place: &CellPlace, old: Lookup, now: Epoch) {
         let Some(old) = Self::old_state(old) else { return };
-        self.fresh = None;
+        (self.fresh, self.written) = (None, None);
         let mut absent = false;
         let mut salts = R::salts(place.digest);
         for (line, slots) in place.lines(&self.layout) {
@@ -273,6 +295,11 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> Striped for CellFilter<R, 
             2 => Stripes::of_lines(one, other),
             _ => Stripes::WHOLE,
         }
+    }
+
+    #[inline]
+    fn after_write(&self) -> Option<Lookup> {
+        self.written
     }
 }
 

@@ -17,6 +17,12 @@ pub trait Striped: Store {
     /// The parts of the store where the flow is. Within an epoch, what is known of it changes only
     /// with a flow that is inserted, modified or deleted and shares a stripe with it.
     fn stripes(&self, place: &Self::Place) -> Stripes;
+
+    /// What a look-up in the same epoch would say of the flow that was just inserted or modified,
+    /// if that is known without one.
+    fn after_write(&self) -> Option<Lookup> {
+        None
+    }
 }
 
 /// Two of the 256 parts of a store.
@@ -123,22 +129,25 @@ impl<S: Striped> Recent<S> {
         met.id == id && met.writes == self.writes(met.stripes) && self.epoch == now
     }
 
-    /// Keeps a flow in mind, in place of another; says where.
+    /// Keeps a flow in mind; says where.
+    #[inline(always)]
     fn meet(&mut self, id: FlowId) -> usize {
         let number = Self::number(id);
         if self.met[number].id != id {
-            let place = self.store.locate(&Flow { key: FlowKey::UNSPECIFIED, id });
-            let met = &mut self.met[number];
-            (met.id, met.writes, met.stripes) = (id, NEVER, self.store.stripes(&place));
-            self.places[number] = place;
+            self.meet_stranger(id);
         }
         number
     }
 
+    /// Keeps a flow in mind in place of another, and begins to load what it needs.
     #[inline(never)]
-    fn prepare(&mut self, id: FlowId) {
-        let number = self.meet(id);
-        self.store.prefetch(&self.places[number]);
+    fn meet_stranger(&mut self, id: FlowId) {
+        let number = Self::number(id);
+        let place = self.store.locate(&Flow { key: FlowKey::UNSPECIFIED, id });
+        let met = &mut self.met[number];
+        (met.id, met.writes, met.stripes) = (id, NEVER, self.store.stripes(&place));
+        self.store.prefetch(&place);
+        self.places[number] = place;
     }
 
     #[inline(never)]
@@ -171,9 +180,23 @@ impl<S: Striped> Recent<S> {
     }
 
     /// Takes note that a flow was written.
+    #[inline]
     fn wrote(&mut self, number: usize) {
         for stripe in self.met[number].stripes.0 {
             self.writes[usize::from(stripe)] += 1;
+        }
+    }
+
+    /// Takes note that a flow was written and touched, and keeps what is known of it now.
+    #[inline]
+    fn wrote_and_touched(&mut self, number: usize, stamp: Stamp) {
+        self.wrote(number);
+        if let Some(answer) = self.store.after_write()
+            && self.epoch == stamp.now()
+        {
+            let writes = self.writes(self.met[number].stripes);
+            let met = &mut self.met[number];
+            (met.writes, met.answer, met.is_fresh) = (writes, answer, !stamp.half);
         }
     }
 }
@@ -191,9 +214,7 @@ impl<S: Striped> Store for Recent<S> {
 
     #[inline]
     fn prefetch(&mut self, &id: &FlowId) {
-        if self.met[Self::number(id)].id != id {
-            self.prepare(id);
-        }
+        self.meet(id);
     }
 
     #[inline]
@@ -225,14 +246,15 @@ impl<S: Striped> Store for Recent<S> {
 
     fn insert(&mut self, &id: &FlowId, state: State, stamp: Stamp) -> Insertion {
         let number = self.meet(id);
-        self.wrote(number);
-        self.store.insert(&self.places[number], state, stamp)
+        let insertion = self.store.insert(&self.places[number], state, stamp);
+        self.wrote_and_touched(number, stamp);
+        insertion
     }
 
     fn modify(&mut self, &id: &FlowId, old: Lookup, new: State, stamp: Stamp) {
         let number = self.meet(id);
-        self.wrote(number);
         self.store.modify(&self.places[number], old, new, stamp);
+        self.wrote_and_touched(number, stamp);
     }
 
     fn delete(&mut self, &id: &FlowId, old: Lookup, now: Epoch) {

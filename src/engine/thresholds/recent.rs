@@ -170,6 +170,41 @@ mod tests {
         assert!(still < 35, "{still} of 500 outlived two rotations");
     }
 
+    /// A memory that skips what is settled, beside one that touches everything.
+    #[test]
+    fn what_is_settled_need_not_be_touched() {
+        let new = || Recent::new_in(&Arena::default(), 500, 100);
+        let (mut skipping, mut touching) = (new(), new());
+        let mut random = Random::new(2);
+        let keys: Vec<u64> = (0..3000).map(|_| random.next_u64()).collect();
+        let (mut skipped, mut unsettled) = (0, 0);
+        for now in 0..200_000 {
+            // Trains of few keys at a time, and now and then one from anywhere.
+            let near = now / 50 + random.below(20);
+            let at = if random.below(10) == 0 { random.below(3000) } else { near % 3000 };
+            let key = keys[at as usize];
+            if now >= touching.rotate_at_nanos() {
+                skipping.rotate(now);
+                touching.rotate(now);
+            }
+            let known = touching.touch(key);
+            if random.below(50) == 0 {
+                skipping.unsettle(key);
+                unsettled += 1;
+                assert!(!skipping.is_settled(key));
+            }
+            if skipping.is_settled(key) {
+                assert!(known, "{now}");
+                skipped += 1;
+            } else {
+                assert_eq!(skipping.touch(key), known, "{now}");
+                skipping.settle(key);
+            }
+            assert_eq!(skipping.keys_in_young, touching.keys_in_young, "{now}");
+        }
+        assert!(skipped > 20_000 && unsettled > 1000, "{skipped} {unsettled}");
+    }
+
     #[test]
     fn a_gap_of_years_forgets_all_at_once() {
         let mut recent = Recent::new_in(&Arena::default(), 1000, 10);
