@@ -67,8 +67,8 @@
 //!   that only show a live run, its dashboard and its HTTP server, look at a
 //!   [`report::live::Board`]: the capture never waits for either, and neither can change anything
 //!   but that the run ends.
-//! - `unsafe` is denied, but in the few files that ask the processor or the kernel for what no safe
-//!   function gives; each use has its SAFETY line.
+//! - `unsafe` is denied, but in the few files that ask the processor, the kernel or the allocator for
+//!   what no safe function gives; each use has its SAFETY line.
 //! - Each layer has its own small error type: its message is about its own layer, the cause is in
 //!   `source()`.
 //!

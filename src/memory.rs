@@ -57,8 +57,8 @@ pub struct Table<T> {
 }
 
 impl Arena {
-    /// Room for about so many bytes, taken with the first table. Tables that do not fit any more
-    /// get memory of their own.
+    /// Room for about so many bytes, taken with the first table. A table that does not fit any more
+    /// gets memory of its own, and what was left is given up.
     pub fn with_capacity(bytes: usize) -> Arena {
         Arena { capacity: bytes, rest: RefCell::default() }
     }
@@ -119,7 +119,7 @@ unsafe impl Send for Chunk {}
 unsafe impl Sync for Chunk {}
 
 /// Asks for huge pages where whole ones fit. It is a wish: nothing depends on it.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(miri)))]
 fn wish_for_huge_pages(start: NonNull<u8>, bytes: usize) {
     let whole = bytes / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES;
     if whole > 0 {
@@ -130,7 +130,7 @@ fn wish_for_huge_pages(start: NonNull<u8>, bytes: usize) {
     }
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(all(target_os = "linux", not(miri))))]
 fn wish_for_huge_pages(_start: NonNull<u8>, _bytes: usize) {}
 
 /// How many elements there are: more than anybody wants to read.

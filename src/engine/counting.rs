@@ -9,7 +9,7 @@ use crate::time::Timestamp;
 /// Packets that are prepared together, before the first of them is counted.
 const GROUP: usize = 16;
 
-/// What thresholds found, with the index of the packet in its round; beyond all if it was none.
+/// What thresholds found, with the index in its round of the packet that brought it about.
 pub type Firings = Vec<(u32, Firing)>;
 
 /// Counts packets against the rules that are shown.
@@ -42,22 +42,28 @@ impl Counting {
         }
     }
 
+    /// Whether any rule asks for it.
+    pub fn is_needed(rules: &Rules, shown: RuleSet) -> bool {
+        rules.thresholds.iter().any(|threshold| shown.contains(threshold.rule))
+    }
+
     /// Counts the packets of a round. Those of a group are counted when all have been looked at: by
-    /// then what that needs has come from memory.
-    pub fn process(&mut self, packets: &[Packet], firings: &mut Firings) {
-        let Some(thresholds) = &mut self.thresholds else { return };
+    /// then what that needs has come from memory. Says whether there was anything to do.
+    pub fn process(&mut self, packets: &[Packet], firings: &mut Firings) -> bool {
+        let Some(thresholds) = &mut self.thresholds else { return false };
         let mut tuples = [PreparedTuple::NOTHING; GROUP];
         for (number, group) in packets.chunks(GROUP).enumerate() {
             thresholds.prepare_group(group, &mut tuples);
             let mut fired = |at, firing| firings.push(((number * GROUP + at) as u32, firing));
             thresholds.observe_group(group, &tuples, &mut fired);
         }
+        !packets.is_empty()
     }
 
-    /// Lets time pass without a packet: what waited in vain is told.
+    /// Lets time pass before the packets of a round: what waited in vain is told.
     pub fn idle(&mut self, now: Timestamp, firings: &mut Firings) {
         if let Some(thresholds) = &mut self.thresholds {
-            thresholds.idle(now, &mut |firing| firings.push((u32::MAX, firing)));
+            thresholds.idle(now, &mut |firing| firings.push((0, firing)));
         }
     }
 

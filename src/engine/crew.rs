@@ -5,8 +5,8 @@
 //! no message needs a number. Bounded queues are the only thing that flows back.
 //!
 //! Reading takes about as long as working, so the thread that reads owns only what keeps it as busy
-//! as the others ([`Duties`]): alone all of the shards, of two threads few, of more none. The last of
-//! the others counts packets against thresholds besides.
+//! as the others ([`Duties`]): alone all of the shards, of two threads few, of many none. The last
+//! worker counts packets against thresholds besides.
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 use std::collections::VecDeque;
@@ -84,7 +84,7 @@ pub struct Duties {
 
 /// How long the parts of the work on a packet take, in any unit.
 #[derive(Debug, Clone, Copy)]
-pub struct Load {
+pub struct PacketCost {
     /// To read it and to make its event.
     pub reading: f64,
     /// To count it against thresholds.
@@ -95,16 +95,16 @@ pub struct Load {
 
 impl Duties {
     /// Shares the work out among so many workers: each shard goes to who has least to do.
-    pub fn new(workers: usize, load: Load) -> Duties {
+    pub fn new(workers: usize, cost: PacketCost) -> Duties {
         let workers = workers.clamp(1, FlowId::SHARDS);
-        let mut loads = [0.0; FlowId::SHARDS];
-        loads[0] += load.reading;
-        loads[workers - 1] += load.counting;
+        let mut busy = [0.0; FlowId::SHARDS];
+        busy[0] += cost.reading;
+        busy[workers - 1] += cost.counting;
         let owners = std::array::from_fn(|_| {
-            let by_load = |(_, a): &(usize, &f64), (_, b): &(usize, &f64)| a.total_cmp(b);
-            let least = loads.iter().take(workers).enumerate().min_by(by_load);
+            let by_work = |(_, a): &(usize, &f64), (_, b): &(usize, &f64)| a.total_cmp(b);
+            let least = busy.iter().take(workers).enumerate().min_by(by_work);
             let owner = least.map_or(0, |(worker, _)| worker);
-            loads[owner] += load.working / FlowId::SHARDS as f64;
+            busy[owner] += cost.working / FlowId::SHARDS as f64;
             owner as u8
         });
         Duties { workers, owners }
@@ -287,22 +287,22 @@ fn serve<'plan, S: Store>(
 mod tests {
     use super::*;
 
-    fn shares(workers: usize, load: Load) -> Vec<usize> {
-        let duties = Duties::new(workers, load);
+    fn shares(workers: usize, cost: PacketCost) -> Vec<usize> {
+        let duties = Duties::new(workers, cost);
         let of = |worker| (0..FlowId::SHARDS).filter(|&s| duties.owner(s) == worker).count();
         (0..duties.workers()).map(of).collect()
     }
 
     #[test]
     fn who_reads_or_counts_works_as_far_as_there_is_time() {
-        let load = Load { reading: 37.0, counting: 18.0, working: 45.0 };
-        assert_eq!(shares(1, load), [16]);
-        assert_eq!(shares(2, load), [5, 11], "51 and 49 of 100");
-        assert_eq!(shares(3, load), [0, 11, 5], "37, 31 and 32");
-        assert_eq!(shares(16, load), [&[0, 2, 2], &[1; 12][..], &[0]].concat());
-        assert_eq!(shares(99, load).len(), 16);
-        let verified = Load { working: 150.0, ..load };
+        let cost = PacketCost { reading: 37.0, counting: 18.0, working: 45.0 };
+        assert_eq!(shares(1, cost), [16]);
+        assert_eq!(shares(2, cost), [5, 11], "51 and 49 of 100");
+        assert_eq!(shares(3, cost), [0, 11, 5], "37, 31 and 32");
+        assert_eq!(shares(16, cost), [&[0, 2, 2], &[1; 12][..], &[0]].concat());
+        assert_eq!(shares(99, cost).len(), 16);
+        let verified = PacketCost { working: 150.0, ..cost };
         assert_eq!(shares(2, verified), [7, 9]);
-        assert_eq!(shares(2, Load { counting: 0.0, ..load }), [1, 15]);
+        assert_eq!(shares(2, PacketCost { counting: 0.0, ..cost }), [1, 15]);
     }
 }

@@ -10,7 +10,8 @@ use crate::store::Epoch;
 use crate::time::Timestamp;
 
 /// A TCP packet on its way to the worker that owns its flow: what its state machine goes by. Two
-/// fit a cache line, for each crosses from one core to another; the packet itself stays behind.
+/// fit a cache line, for each crosses from one core to another; of the packet itself its worker needs
+/// nothing as a rule.
 #[derive(Debug, Clone, Copy)]
 pub struct Event {
     /// Its flow's digest.

@@ -6,8 +6,8 @@ use super::event::{Event, Packets};
 use crate::machine::RuleId;
 use crate::state::{Lookup, State};
 
-/// An alert before anything thins it out. It names its packet by the event's `index`: packets stay
-/// with the core that made them.
+/// An alert before anything thins it out. It names its packet by the event's `index`, and copies
+/// nothing of it.
 #[derive(Debug, Clone, Copy)]
 pub struct Finding {
     /// What raised it.

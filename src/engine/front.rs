@@ -19,7 +19,7 @@ pub const GROUP: usize = FlowGroup::MOST;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Watch(pub IpAddr, pub IpAddr);
 
-/// Everything that must see all packets, in their order.
+/// All that must see every packet, in order, before a worker does.
 pub struct Front {
     keyer: Keyer,
     clock: Clock,

@@ -7,7 +7,7 @@ use std::thread;
 use super::alert::Sink;
 use super::clock::Phase;
 use super::counting::Counting;
-use super::crew::{Crew, CrewReport, Duties, Load, WorkerLost};
+use super::crew::{Crew, CrewReport, Duties, PacketCost, WorkerLost};
 use super::event::Round;
 use super::finding::Findings;
 use super::front::{Front, GROUP, Watch};
@@ -26,9 +26,9 @@ use crate::spec::StoreSpec;
 use crate::store::{Store, StoreError, StoreStats, StoreUser, with_store};
 
 /// Nanoseconds a packet, on the machine they were measured on: kbf, the paper's rules, plain files.
-const LOAD: Load = Load { reading: 35.0, counting: 17.0, working: 40.0 };
+const COST: PacketCost = PacketCost { reading: 35.0, counting: 17.0, working: 40.0 };
 /// The same with an exact shadow beside the store.
-const VERIFIED_LOAD: Load = Load { working: 150.0, ..LOAD };
+const VERIFIED_COST: PacketCost = PacketCost { working: 150.0, ..COST };
 
 /// Everything that a run goes by.
 #[derive(Debug, Clone)]
@@ -126,11 +126,19 @@ impl<'a, F: Source, K: Sink, R: Observer<'a>> StoreUser for Job<'a, F, K, R> {
     type Output = Result<Outcome, RunError>;
 
     fn run<S: Store + 'static>(self, make: impl Fn() -> Result<S, StoreError>) -> Self::Output {
-        let load = if self.plan.verify { VERIFIED_LOAD } else { LOAD };
-        let duties = Duties::new(self.plan.workers, load);
+        let duties = Duties::new(self.plan.workers, packet_cost(self.plan));
         let mut workers = crew_of(self.plan, duties, make)?.into_iter();
         let Some(reader) = workers.next() else { return Err(WorkerLost.into()) };
         thread::scope(|scope| self.drive(Crew::new(reader, workers, scope)))
+    }
+}
+
+/// What the plan's packets cost.
+fn packet_cost(plan: &RunPlan) -> PacketCost {
+    let cost = if plan.verify { VERIFIED_COST } else { COST };
+    match Counting::is_needed(&plan.rules, plan.shown) {
+        true => cost,
+        false => PacketCost { counting: 0.0, ..cost },
     }
 }
 

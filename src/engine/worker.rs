@@ -116,8 +116,7 @@ impl<'a, S: Store> Worker<'a, S> {
             desk.process(shard, events, places, findings);
         }
         if let Some(counting) = counting {
-            worked |= !packets.is_empty();
-            counting.process(packets, &mut findings.firings);
+            worked |= counting.process(packets, &mut findings.firings);
         }
         if worked {
             tally.batch_nanos.record((plan.stopwatch)().saturating_sub(start));
@@ -195,7 +194,9 @@ impl Desk<'_, '_> {
         for event in events.iter().take(AHEAD) {
             let place = self.locate(&shard.store, event);
             shard.store.prefetch(&place);
-            places.push(place);
+            if !S::LOCATES_FREELY {
+                places.push(place);
+            }
         }
         for (n, event) in events.iter().enumerate() {
             let place = match S::LOCATES_FREELY {

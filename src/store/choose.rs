@@ -4,12 +4,8 @@ use super::{
     Bhbf, BhbfRule, Dbf, Erase, Exact, Fcf, Gated, Kbf, KbfRule, Recent, Recycling, Sbf, SbfRule,
     Store, StoreError, Striped,
 };
-use crate::flow::FlowId;
 use crate::memory::Arena;
 use crate::spec::{Backend, Budget, Expire, Sizing, StoreSpec};
-
-/// Two phases, a line each.
-const SHARDS_SLACK_BYTES: usize = FlowId::SHARDS * 2 * 64;
 
 /// Code that works with any store: a generic function with what it needs.
 pub trait StoreUser {
@@ -44,8 +40,7 @@ impl<U: StoreUser> StoreUser for Behind<U> {
 fn choose<U: StoreUser>(spec: &StoreSpec, user: U) -> Result<U::Output, StoreError> {
     let sizing = spec.sizing()?;
     let timed = spec.expire == Expire::Timer;
-    // For all shards, each of which may end with an unfinished line.
-    let arena = Arena::with_capacity((sizing.bits / 8) as usize + SHARDS_SLACK_BYTES);
+    let arena = Arena::with_capacity(((sizing.bits - sizing.gate_bits) / 8) as usize);
     Ok(match (spec.backend, sizing.cell_bits) {
         (Backend::Exact, _) => match spec.budget {
             Budget::MemoryBytes(_) => user.run(|| Exact::capped(&sizing, timed)),

@@ -17,7 +17,7 @@ pub struct SketchLimits {
     pub answer_nanos: u64,
 }
 
-/// About 6 MiB with the shipped rules.
+/// About 7 MiB with the shipped rules.
 impl Default for SketchLimits {
     fn default() -> Self {
         SketchLimits {
@@ -30,15 +30,6 @@ impl Default for SketchLimits {
     }
 }
 
-/// What bounded memory left out, here and there.
-impl std::ops::AddAssign for Losses {
-    fn add_assign(&mut self, other: Losses) {
-        self.unwatched += other.unwatched;
-        self.evicted_keys += other.evicted_keys;
-        self.suppressed += other.suppressed;
-    }
-}
-
 /// What bounded memory left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Losses {
@@ -48,4 +39,12 @@ pub struct Losses {
     pub evicted_keys: u64,
     /// Events counted in silence, during cool-downs.
     pub suppressed: u64,
+}
+
+impl std::ops::AddAssign for Losses {
+    fn add_assign(&mut self, other: Losses) {
+        self.unwatched += other.unwatched;
+        self.evicted_keys += other.evicted_keys;
+        self.suppressed += other.suppressed;
+    }
 }

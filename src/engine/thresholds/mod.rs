@@ -78,7 +78,7 @@ enum Failure {
 }
 
 impl Thresholds {
-    /// Counters for `rules`; nothing is allocated later.
+    /// Counters for `rules`. Nothing is allocated later, but for rules that come later.
     pub fn new(rules: &[ThresholdRule], seed: u64, limits: SketchLimits) -> Self {
         let hasher = TupleHasher::new(seed);
         let arena = Arena::with_capacity(TABLES_BYTES);

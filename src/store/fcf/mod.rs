@@ -279,7 +279,7 @@ impl<const TIMED: bool> Store for Fcf<TIMED> {
 }
 
 impl<const TIMED: bool> Striped for Fcf<TIMED> {
-    /// Who is moved is found as before, in the other bucket.
+    /// Who is moved is found as before, in the other bucket, with its stamp.
     #[inline]
     fn stripes(&self, place: &FcfPlace) -> Stripes {
         let [one, other] = place.homes.map(|bucket| bucket.line as usize);
