@@ -108,6 +108,12 @@ impl Recent {
         self.settled[hash as usize % SETTLED] = !hash;
     }
 
+    /// Takes note of nothing that is settled: for tests of what that changes.
+    #[cfg(test)]
+    pub fn unsettle_all(&mut self) {
+        *self.settled = NONE_SETTLED;
+    }
+
     /// Begins to load what [`touch`](Self::touch) will need.
     #[inline(always)]
     pub fn prefetch(&self, hash: u64) {
