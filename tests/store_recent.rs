@@ -333,18 +333,27 @@ fn shared_cells<S: Store>(store: &mut S, flow: &Flow, stays: bool) -> usize {
     shared_cells
 }
 
-/// Flows for buckets: of four that follow each other, three have one fingerprint and one bucket.
-/// To the store they are the same flow, and soon there are too many.
-fn bucket_crowd() -> Vec<Flow> {
+/// Flows for buckets: of five that follow each other, four have one fingerprint and the same two
+/// buckets, not all in the same order. To the store they are the same flow, and soon there are too
+/// many.
+fn bucket_crowd<S: Store>(make: impl Fn() -> S) -> Vec<Flow> {
     let mut random = Random::new(9);
-    let mut ids = vec![];
-    while ids.len() < FLOWS {
-        let FlowId(first) = any_id(&mut random);
-        let others = [1, 2].map(|_| first ^ u128::from(random.next_u64() >> 16));
-        let [one, two] = others;
-        ids.extend([first, one, two, any_id(&mut random).0].map(FlowId));
+    let mut flows = vec![];
+    while flows.len() < FLOWS {
+        let [one, other] = [1, 2].map(|_| flow(any_id(&mut random)));
+        let mut by_itself = make();
+        shared_cells(&mut by_itself, &one, true);
+        let mut like_one = |bits: u64| loop {
+            let like = flow(FlowId(one.id.0 ^ u128::from(random.next_u64() >> (64 - bits))));
+            if by_itself.lookup(&by_itself.locate(&like), Epoch(0)) != Lookup::Absent {
+                return like;
+            }
+        };
+        // The upper bits of a position are those of the bucket.
+        let family = [one, like_one(48), like_one(64), like_one(64), other];
+        flows.extend(family);
     }
-    ids.into_iter().map(flow).collect()
+    flows
 }
 
 fn spec(backend: Backend, expire: Expire, lines: u64) -> StoreSpec {
@@ -416,13 +425,14 @@ fn dbf_is_kept_in_mind() {
 
 #[test]
 fn fcf_is_kept_in_mind() {
-    let flows = bucket_crowd();
     for lines in [FEW_LINES, SOME_LINES, MANY_LINES] {
-        let timed = spec(Backend::Fcf, Expire::Timer, lines);
+        let spec_of = |expire| spec(Backend::Fcf, expire, lines);
+        let (timed, lasting) = (spec_of(Expire::Timer), spec_of(Expire::None));
         let sizing = timed.sizing().unwrap();
-        agrees(&timed, &flows, || Fcf::<true>::new(STATES, &sizing).unwrap());
-        let lasting = spec(Backend::Fcf, Expire::None, lines);
+        let make = || Fcf::<true>::new(STATES, &sizing).unwrap();
+        agrees(&timed, &bucket_crowd(make), make);
         let sizing = lasting.sizing().unwrap();
-        agrees(&lasting, &flows, || Fcf::<false>::new(STATES, &sizing).unwrap());
+        let make = || Fcf::<false>::new(STATES, &sizing).unwrap();
+        agrees(&lasting, &bucket_crowd(make), make);
     }
 }
