@@ -35,14 +35,17 @@ enum Deed {
     /// What a worker does with a packet: insert if absent, else move to the state.
     Packet(usize),
     Touch(Found),
+    /// The same, told that the flow was just looked up.
+    TouchAgain(Found),
     TouchAll,
     Insert(usize),
     Modify(Found, usize),
     Delete(Found),
-    /// Look a flow up, delete another, insert a third, and only then touch the first.
+    /// Look a flow up, delete another, insert and load others, and only then touch the first.
     Interrupted {
         deleted: usize,
         inserted: usize,
+        loaded: usize,
         state: usize,
     },
     Sweep(usize),
@@ -68,13 +71,16 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     let deed = prop_oneof![
         8 => (0..State::LIMIT).prop_map(Deed::Packet),
         4 => found().prop_map(Deed::Touch),
+        4 => found().prop_map(Deed::TouchAgain),
         1 => Just(Deed::TouchAll),
         2 => (0..State::LIMIT).prop_map(Deed::Insert),
         4 => (found(), 0..State::LIMIT).prop_map(|(old, new)| Deed::Modify(old, new)),
         3 => found().prop_map(Deed::Delete),
-        3 => (0..FLOWS, 0..FLOWS, 0..State::LIMIT).prop_map(|(deleted, inserted, state)| {
-            Deed::Interrupted { deleted, inserted, state }
-        }),
+        3 => (0..FLOWS, 0..FLOWS, 0..FLOWS, 0..State::LIMIT).prop_map(
+            |(deleted, inserted, loaded, state)| {
+                Deed::Interrupted { deleted, inserted, loaded, state }
+            }
+        ),
         3 => (0..200usize).prop_map(Deed::Sweep),
         4 => wait.prop_map(Deed::Wait),
     ];
@@ -137,6 +143,10 @@ impl<S: Store> Pair<'_, S> {
                 self.fast.touch(&place, found(claim), stamp);
                 self.slow.touch(&flow, found(claim), at);
             }
+            Deed::TouchAgain(claim) => {
+                self.fast.touch_again(&place, found(claim), stamp);
+                self.slow.touch(&flow, found(claim), at);
+            }
             Deed::TouchAll => {
                 self.fast.touch(&place, Lookup::Absent, stamp);
                 self.slow.touch(&flow, Lookup::Absent, at);
@@ -149,13 +159,14 @@ impl<S: Store> Pair<'_, S> {
                 self.fast.delete(&place, found(old), now);
                 self.slow.delete(&flow, found(old));
             }
-            Deed::Interrupted { deleted, inserted, state: index } => {
-                let [gone, new] = [deleted, inserted].map(|n| self.flows[n]);
+            Deed::Interrupted { deleted, inserted, loaded, state: index } => {
+                let [gone, new, other] = [deleted, inserted, loaded].map(|n| self.flows[n]);
                 let old = Lookup::Known(state(index));
                 self.fast.delete(&self.fast.locate(&gone), old, now);
                 self.slow.delete(&gone, old);
                 self.fast.insert(&self.fast.locate(&new), state(index), stamp);
                 self.slow.insert(&new, state(index), at);
+                self.fast.prefetch(&self.fast.locate(&other));
                 self.fast.touch(&place, answer, now.stamp());
                 self.slow.touch(&flow, answer, i64::from(self.now));
             }

@@ -25,6 +25,8 @@ mod limits;
 mod pending;
 mod recent;
 mod rules;
+#[cfg(test)]
+mod tests;
 mod tuple;
 
 pub use firing::Firing;

@@ -1,0 +1,134 @@
+//! Packets that are passed by with one look, beside the same packets with all that is looked at.
+
+use super::*;
+use crate::machine::{RuleId, ThresholdKey};
+use crate::random::Random;
+use std::array;
+use std::net::IpAddr;
+
+const MILLI: u64 = 1_000_000;
+const PACKETS: usize = 60_000;
+
+/// One of each kind, reached soon and again.
+fn rules() -> [ThresholdRule; 6] {
+    let rule = |n, counted, per, count| ThresholdRule {
+        rule: RuleId(n),
+        counted,
+        per,
+        count,
+        window_nanos: 2000 * MILLI,
+        cooldown_nanos: 200 * MILLI,
+    };
+    [
+        rule(0, Counted::HalfOpen, ThresholdKey::Destination, 2),
+        rule(1, Counted::UnansweredPorts, ThresholdKey::Pair, 2),
+        rule(2, Counted::Destinations, ThresholdKey::SourceAndPort, 2),
+        rule(3, Counted::Resets, ThresholdKey::Destination, 3),
+        rule(4, Counted::Fins, ThresholdKey::Source, 3),
+        rule(5, Counted::UnsolicitedSynAcks, ThresholdKey::Destination, 1),
+    ]
+}
+
+/// A host and its port.
+type End = (IpAddr, u16);
+
+/// Trains of packets between few hosts, both ways, with any flags.
+struct Wire {
+    random: Random,
+    /// Those that talk now.
+    trains: [(End, End); 16],
+    now_nanos: u64,
+}
+
+impl Wire {
+    fn new(seed: u64) -> Self {
+        let mut random = Random::new(seed);
+        let trains = array::from_fn(|_| any_ends(&mut random));
+        Wire { random, trains, now_nanos: 1000 * MILLI }
+    }
+
+    fn packet(&mut self) -> Packet {
+        let random = &mut self.random;
+        self.now_nanos += random.below(2 * MILLI);
+        match random.below(4000) {
+            0 => self.now_nanos += random.below(20_000 * MILLI),
+            1..20 => self.now_nanos += random.below(600 * MILLI),
+            _ => {}
+        }
+        let late_nanos = if random.below(30) == 0 { random.below(100 * MILLI) } else { 0 };
+        let train = &mut self.trains[random.below(16) as usize];
+        if random.below(40) == 0 {
+            *train = any_ends(random);
+        }
+        let (one, other) = *train;
+        let (from, to) = if random.below(2) == 0 { (one, other) } else { (other, one) };
+        let flags = match random.below(12) {
+            // All there are.
+            0 => random.below(256) as u8,
+            1 => TcpFlags::SYN.0,
+            2 => SYN_ACK.0,
+            _ => TcpFlags::ACK.0,
+        };
+        Packet {
+            time: Timestamp::from_nanos(self.now_nanos - late_nanos),
+            src: from.0,
+            dst: to.0,
+            src_port: from.1,
+            dst_port: to.1,
+            flags: TcpFlags(flags),
+            payload_bytes: if random.below(2) == 0 { 0 } else { 100 },
+            ..Packet::UNSPECIFIED
+        }
+    }
+}
+
+/// One of some thousand pairs, so that ports are used again, at times.
+fn any_ends(random: &mut Random) -> (End, End) {
+    let mut end = |net, hosts, ports| {
+        let host: IpAddr = [10, 0, net, random.below(hosts) as u8].into();
+        (host, random.below(ports) as u16)
+    };
+    (end(0, 6, 60), end(1, 4, 3))
+}
+
+/// What is settled is passed by, and nothing comes of it but speed: not an alert more or less, nor
+/// another count. Generations turn by time and by number, and not all that waits is watched.
+#[test]
+fn passing_by_what_is_settled_changes_nothing() {
+    let small = SketchLimits {
+        pending: 32,
+        keys_per_rule: 24,
+        recent_tuples: 64,
+        recent_nanos: 300 * MILLI,
+        answer_nanos: 40 * MILLI,
+    };
+    let turns_by_time = SketchLimits { recent_tuples: 4096, ..small };
+    let waits_long =
+        SketchLimits { recent_nanos: 5000 * MILLI, answer_nanos: 400 * MILLI, ..small };
+    let mut fired = [0; 6];
+    for (seed, limits) in [small, turns_by_time, waits_long].into_iter().enumerate() {
+        let mut wire = Wire::new(seed as u64);
+        let new = || Thresholds::new(&rules(), 7, limits);
+        let (mut passing, mut looking) = (new(), new());
+        let mut passed = 0;
+        for n in 0..PACKETS {
+            let packet = wire.packet();
+            let hash = passing.hasher.tuple(&packet);
+            passed += usize::from(is_ordinary(packet.flags) && passing.recent.is_settled(hash));
+            looking.recent.unsettle_all();
+            let [mut one, mut other] = [vec![], vec![]];
+            passing.observe(&packet, &mut |firing| one.push(firing));
+            looking.observe(&packet, &mut |firing| other.push(firing));
+            assert_eq!(one, other, "packet {n} of {limits:?}");
+            assert_eq!(passing.losses(), looking.losses(), "packet {n} of {limits:?}");
+            one.iter().for_each(|firing| fired[usize::from(firing.rule.0)] += 1);
+        }
+        let [mut one, mut other] = [vec![], vec![]];
+        passing.finish(&mut |firing| one.push(firing));
+        looking.finish(&mut |firing| other.push(firing));
+        assert_eq!((one, passing.losses()), (other, looking.losses()), "{limits:?}");
+        assert!(passed > PACKETS / 3, "{passed} passed by");
+        assert!(passing.losses().unwatched > 0 && passing.losses().suppressed > 0);
+    }
+    assert!(fired.iter().all(|&times| times > 10), "{fired:?}");
+}
