@@ -13,11 +13,11 @@ use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-const HUGE_PAGE_BYTES: usize = 2 << 20;
-/// Tables begin with a cache line.
-const LINE_BYTES: usize = 64;
+use crate::spec::LINE_BYTES;
 
-/// Room for tables that belong together.
+const HUGE_PAGE_BYTES: usize = 2 << 20;
+
+/// Room for tables that belong together. Each begins with a cache line.
 ///
 /// ```
 /// use acsm::memory::Arena;

@@ -85,7 +85,7 @@ impl KbfRule {
 
     #[inline]
     fn code(&self, state: State) -> u32 {
-        self.codes[state.index() % State::LIMIT]
+        self.codes[state.index() % State::LIMIT] // never beyond: so nothing is checked, cell by cell
     }
 }
 
