@@ -22,9 +22,9 @@ use acsm::capture::{CaptureError, Frame, LinkType, Source};
 use acsm::engine::{RunPlan, run};
 use acsm::flow::FlowKeyKind;
 use acsm::machine::{Preset, Rules};
-use acsm::spec::Backend;
 use acsm::time::Timestamp;
 use acsm::trace::{Link, Profile, TraceSpec};
+use acsm_filters::Backend;
 
 use harness::on_cpu::Stopwatch;
 use harness::turns::{ROUNDS, median};

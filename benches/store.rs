@@ -8,11 +8,11 @@ mod on_cpu;
 use std::hint::black_box;
 
 use acsm::flow::{FlowId, FlowKey, FlowKeyKind, Keyer};
-use acsm::hash::HashKey;
-use acsm::random::Random;
-use acsm::spec::{Backend, Budget, Expire, LayoutKind, StoreSpec};
-use acsm::state::{Lookup, State};
-use acsm::store::{Epoch, Flow, Store, StoreError, StoreUser, with_store};
+use acsm_filters::digest::HashKey;
+use acsm_filters::rng::Random;
+use acsm_filters::{Backend, Budget, Expire, LayoutKind, StoreSpec};
+use acsm_filters::{Epoch, Flow, Store, StoreError, StoreUser, with_store};
+use acsm_filters::{Lookup, State};
 use on_cpu::Stopwatch;
 
 const PACKETS: usize = 2_000_000;

@@ -2,7 +2,7 @@
 
 use acsm::engine::RunPlan;
 use acsm::engine::compare::{ComparePlan, Feedback, StoreRun};
-use acsm::spec::{Backend, Budget, Expire, LayoutKind, StoreSpec};
+use acsm_filters::{Backend, Budget, Expire, LayoutKind, StoreSpec};
 
 /// `acsm compare --backends … --fp-rates …`, everything else as a replay has it.
 pub fn compare_plan(plan: RunPlan, backends: &[Backend], fp_rates: &[f64]) -> ComparePlan {

@@ -6,9 +6,9 @@ use std::time::Instant;
 
 use acsm::engine::{Alert, Phase, RunPlan, Sink, WatchStep};
 use acsm::flow::{FlowKeyKind, Keyer};
-use acsm::hash::HashKey;
 use acsm::machine::{Preset, Rules, Suppressions};
-use acsm::spec::{Backend, LayoutKind, StoreSpec};
+use acsm_filters::digest::HashKey;
+use acsm_filters::{Backend, LayoutKind, StoreSpec};
 
 const IDLE_TIMEOUT_NANOS: u64 = 60_000_000_000;
 

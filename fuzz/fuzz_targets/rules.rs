@@ -7,7 +7,7 @@ mod scratch_file;
 
 use acsm::flow::{Direction, TcpFlags};
 use acsm::machine::{Next, Rules};
-use acsm::state::{Lookup, State};
+use acsm_filters::{Lookup, State};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

@@ -14,14 +14,14 @@ use super::rule_args::{FlowKeyName, PresetName, RuleArgs};
 use super::store_args::parse_idle_timeout;
 use super::{Usage, output, signals};
 use crate::capture::parse::Parser;
+use crate::engine::plan::{Shape, Target, Traffic, Wish, plan};
 use crate::engine::{Demand, Phase, demand};
 use crate::machine::Machine;
-use crate::model::StateMix;
-use crate::model::plan::{Shape, Target, Traffic, Wish, plan};
 use crate::report::plan::{Origin, PlanReport, frontier_figure, page};
-use crate::spec::Expire;
 use crate::time::NANOS_PER_SEC;
 use crate::units::{parse_bytes, parse_count, parse_share};
+use acsm_filters::Expire;
+use acsm_model::StateMix;
 
 const EXAMPLES: &str = "\
 Examples:

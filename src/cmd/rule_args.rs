@@ -7,9 +7,9 @@ use clap::{Args, ValueEnum};
 
 use super::Usage;
 use crate::flow::{FlowKeyKind, Keyer};
-use crate::hash::HashKey;
 use crate::machine::{Preset, Rules, Suppressions};
-use crate::spec::Backend;
+use acsm_filters::Backend;
+use acsm_filters::digest::HashKey;
 
 /// What a flow is, and which alerts it can raise.
 #[derive(Debug, Args)]

@@ -14,7 +14,7 @@ use super::{Usage, output, stopwatch};
 use crate::engine::{Lookups, Outcome, RunError, RunPlan, Watch};
 use crate::report::replay::{Prediction, Summary, page};
 use crate::report::text::{bytes, grouped};
-use crate::spec::{Backend, Sizing};
+use acsm_filters::{Backend, Sizing};
 
 /// Headings of the help.
 pub const OUTPUT: &str = "Output";

@@ -3,11 +3,11 @@
 use clap::{Args, ValueEnum};
 
 use crate::engine::Phase;
-use crate::spec::{
+use crate::units::{parse_bytes, parse_count, parse_duration_nanos, parse_share};
+use acsm_filters::{
     Backend, Budget, Expire, GateSpec, KbfDecode, LayoutKind, RecycleAt, SbfRules, SpecError,
     StoreSpec,
 };
-use crate::units::{parse_bytes, parse_count, parse_duration_nanos, parse_share};
 
 /// Heading of the options that only those need who compare with the papers.
 const VARIANTS: &str = "Store, variants of the papers";
@@ -76,7 +76,7 @@ pub struct ShapeArgs {
 
     /// With --expire recycle or two-phase: full at this part of the cells, or after so many flows
     /// [default: as full as --flows make it]
-    #[arg(long, value_name = "fill:S|flows:N")]
+    #[arg(long, value_name = "fill:S|flows:N", value_parser = parse_recycle_at)]
     pub recycle_at: Option<RecycleAt>,
 
     /// Let flows into the store with their second packet only, so that a flood of single SYNs
@@ -187,6 +187,16 @@ fn parse_gate(text: &str) -> Result<GateChoice, SpecError> {
     if text == "none" { Ok(GateChoice(None)) } else { text.parse().map(Some).map(GateChoice) }
 }
 
+fn parse_recycle_at(text: &str) -> Result<RecycleAt, SpecError> {
+    let at = match text.split_once(':') {
+        Some(("fill", share)) => parse_share(share).ok().map(RecycleAt::Fill),
+        Some(("flows", count)) => parse_count(count).ok().map(RecycleAt::Flows),
+        _ => None,
+    };
+    let at = at.ok_or(SpecError::RecycleAt)?;
+    at.check().map(|()| at)
+}
+
 fn parse_phase(text: &str) -> Result<PhaseChoice, String> {
     match text.strip_prefix("ops:").map(parse_count) {
         None if text == "time" => Ok(PhaseChoice::Time),
@@ -294,6 +304,25 @@ impl From<BackendName> for Backend {
             BackendName::Kbf => Backend::Kbf,
             BackendName::Bhbf => Backend::Bhbf,
             BackendName::Fcf => Backend::Fcf,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn recycling_thresholds_take_shares_and_counts() {
+        for (text, at) in [
+            ("fill:0.5", RecycleAt::Fill(0.5)),
+            ("fill:40%", RecycleAt::Fill(0.4)),
+            ("flows:1.5M", RecycleAt::Flows(1_500_000)),
+        ] {
+            assert_eq!(parse_recycle_at(text), Ok(at), "{text}");
+        }
+        for text in ["", "0.5", "fill:", "fill:0", "fill:1", "fill:1.5", "flows:0", "cells:3"] {
+            assert!(parse_recycle_at(text).is_err(), "{text}");
         }
     }
 }

@@ -4,8 +4,8 @@ use std::io;
 
 use crate::flow::{Direction, FlowId, FlowKey, Packet};
 use crate::machine::{Next, RuleId};
-use crate::state::{Lookup, State};
 use crate::time::Timestamp;
+use acsm_filters::{Lookup, State};
 
 /// One alert, in packet order, after everything that thins alerts out.
 #[derive(Debug, Clone, Copy)]

@@ -1,7 +1,7 @@
 //! The aging clock: it turns packet times, or counts of packets, into epochs.
 
-use crate::store::{Epoch, Stamp};
 use crate::time::Timestamp;
+use acsm_filters::{Epoch, Stamp};
 
 /// What one epoch of the aging clock is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

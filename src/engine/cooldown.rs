@@ -3,9 +3,9 @@
 
 use std::net::IpAddr;
 
-use crate::hash::HashKey;
 use crate::machine::RuleId;
 use crate::time::Timestamp;
+use acsm_filters::digest::HashKey;
 
 const WAYS: usize = 4;
 

@@ -22,7 +22,7 @@ use super::thresholds::Losses;
 use super::worker::{Worker, WorkerReport};
 use crate::flow::FlowId;
 use crate::machine::Rules;
-use crate::store::{Epoch, Store, StoreStats};
+use acsm_filters::{Epoch, Store, StoreStats};
 
 /// Rounds on their way at once: one being filled, one being worked on, one waiting for each side.
 const IN_FLIGHT: usize = 4;

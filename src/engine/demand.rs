@@ -8,8 +8,8 @@ use crate::capture::parse::Parser;
 use crate::capture::{CaptureError, FrameTally, Source};
 use crate::flow::{FlowKey, Keyer, Packet};
 use crate::machine::{Machine, Next};
-use crate::state::{Lookup, State};
 use crate::time::{NANOS_PER_SEC, Timestamp};
+use acsm_filters::{Lookup, State};
 
 /// Frames between two questions whether to go on.
 const ASK_EVERY: u64 = 4096;

@@ -4,10 +4,10 @@ use super::clock::Tick;
 use super::finding::Findings;
 use crate::flow::{Direction, FlowId, Packet, TcpFlags};
 use crate::machine::{Machine, Outcome};
-use crate::prefetch::prefetch_to_write;
-use crate::state::Lookup;
-use crate::store::Epoch;
 use crate::time::Timestamp;
+use acsm_filters::Epoch;
+use acsm_filters::Lookup;
+use acsm_filters::prefetch::prefetch_to_write;
 
 /// A TCP packet on its way to the worker that owns its flow: what its state machine goes by. Two
 /// fit a cache line, for each crosses from one core to another; of the packet itself its worker needs

@@ -4,7 +4,7 @@ use super::alert::WatchStep;
 use super::counting::Firings;
 use super::event::{Event, Packets};
 use crate::machine::RuleId;
-use crate::state::{Lookup, State};
+use acsm_filters::{Lookup, State};
 
 /// An alert before anything thins it out. It names its packet by the event's `index`, and copies
 /// nothing of it.
@@ -77,7 +77,7 @@ pub fn in_order<'f>(
 mod tests {
     use super::*;
     use crate::flow::{Direction, FlowId, TcpFlags};
-    use crate::store::Epoch;
+    use acsm_filters::Epoch;
 
     fn finding(index: u32, rule: u8) -> Finding {
         let event = Event {

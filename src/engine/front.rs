@@ -9,8 +9,8 @@ use super::run::RunPlan;
 use super::top::TopTalkers;
 use crate::capture::FrameTally;
 use crate::flow::{Direction, FlowGroup, FlowId, FlowKeyKind, Keyer, Packet};
-use crate::store::Epoch;
 use crate::time::Timestamp;
+use acsm_filters::Epoch;
 
 /// Packets that go through the front together, at most.
 pub const GROUP: usize = FlowGroup::MOST;

@@ -8,9 +8,9 @@
 use super::alert::Alert;
 use super::cooldown::{Cooldowns, Verdict};
 use super::observer::{NewRules, carried_over};
-use crate::hash::HashKey;
 use crate::machine::{RuleKind, RuleSet, Rules, Suppressions};
 use crate::time::{NANOS_PER_SEC, Timestamp};
+use acsm_filters::digest::HashKey;
 
 /// Pairs of rule and source whose cool-down is remembered.
 const COOLDOWN_ENTRIES: usize = 1 << 14;

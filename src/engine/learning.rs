@@ -145,7 +145,7 @@ impl Learning {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::Random;
+    use acsm_filters::rng::Random;
 
     fn feed(learning: &mut Learning, flows: u64, directions: &[Direction]) {
         let mut random = Random::new(flows);

@@ -37,6 +37,7 @@ mod gather;
 mod hygiene;
 mod learning;
 mod observer;
+pub mod plan;
 pub mod run;
 mod tally;
 pub mod thresholds;

@@ -11,8 +11,8 @@ use super::thresholds::Losses;
 use super::top::TopTalkers;
 use crate::capture::FrameTally;
 use crate::machine::{RuleSet, Rules, StateInfo, Suppressions};
-use crate::store::StoreStats;
 use crate::time::Timestamp;
+use acsm_filters::StoreStats;
 
 /// What an observer wants after a round.
 #[derive(Debug, Clone, Copy)]

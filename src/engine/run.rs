@@ -22,8 +22,8 @@ use crate::capture::parse::Parser;
 use crate::capture::{CaptureError, FrameTally, Intake, Source};
 use crate::flow::{FlowId, Keyer};
 use crate::machine::{RuleSet, Rules, Suppressions};
-use crate::spec::StoreSpec;
-use crate::store::{Store, StoreError, StoreStats, StoreUser, with_store};
+use acsm_filters::StoreSpec;
+use acsm_filters::{Store, StoreError, StoreStats, StoreUser, with_store};
 
 /// Nanoseconds a packet, on the machine they were measured on: kbf, the paper's rules, plain files.
 const COST: PacketCost = PacketCost { reading: 38.0, counting: 17.0, working: 33.0 };

@@ -4,7 +4,7 @@ use hdrhistogram::Histogram;
 
 use super::verify::Errors;
 use crate::machine::RuleSet;
-use crate::state::{Lookup, State};
+use acsm_filters::{Lookup, State};
 
 /// Counts of one worker; workers add up, in any order.
 #[derive(Debug, Clone)]

@@ -12,7 +12,7 @@
 use std::net::IpAddr;
 
 use crate::flow::Packet;
-use crate::random::Random;
+use acsm_filters::rng::Random;
 
 /// One of so many packets is looked at, on average.
 pub const SAMPLE: u64 = 16;

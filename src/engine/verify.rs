@@ -8,9 +8,9 @@ use super::event::Event;
 use super::worker::{is_half_open, write};
 use crate::flow::FlowId;
 use crate::machine::{Machine, RuleSet};
-use crate::spec::{Expire, StoreSpec};
-use crate::state::{Lookup, State};
-use crate::store::{Epoch, Flow, History, Stamp, Store, StoreError};
+use acsm_filters::{Epoch, Flow, History, Stamp, Store, StoreError};
+use acsm_filters::{Expire, StoreSpec};
+use acsm_filters::{Lookup, State};
 
 /// Flows that the shadow of a shard has room for before it first grows.
 const FIRST_FLOWS: usize = 1 << 12;

@@ -10,8 +10,8 @@ use super::thresholds::Losses;
 use super::verify::Verifier;
 use crate::flow::{FlowKey, Keyer, Packet};
 use crate::machine::{Machine, Next, Outcome, RuleSet, Rules};
-use crate::state::{Lookup, State};
-use crate::store::{Epoch, Flow, Stamp, Store, StoreStats};
+use acsm_filters::{Epoch, Flow, Stamp, Store, StoreStats};
+use acsm_filters::{Lookup, State};
 
 /// What every worker of a run goes by.
 #[derive(Debug, Clone, Copy)]

@@ -90,7 +90,7 @@ impl FlowGroup {
 mod tests {
     use super::*;
     use crate::flow::FlowKeyKind;
-    use crate::hash::HashKey;
+    use acsm_filters::digest::HashKey;
 
     #[test]
     fn a_group_tells_of_each_packet_what_it_is_told_alone() {

@@ -12,8 +12,10 @@ use std::net::{IpAddr, Ipv4Addr};
 
 pub use group::FlowGroup;
 
-use crate::hash::HashKey;
+pub use acsm_filters::{FlowId, FlowKey};
+
 use crate::time::Timestamp;
+use acsm_filters::HashKey;
 
 /// The eight flag bits of a TCP header (the reserved bits and AE are left out).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -136,47 +138,6 @@ pub enum Direction {
     Backward,
 }
 
-/// The full identity of a flow. Parts that the kind of key leaves out are 0.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[allow(missing_docs)] // as in [`Packet`]
-pub struct FlowKey {
-    pub src: IpAddr,
-    pub dst: IpAddr,
-    pub src_port: u16,
-    pub dst_port: u16,
-    pub vlan: [u16; 2],
-}
-
-/// A keyed 128-bit digest of a [`FlowKey`], computed once per packet. What stores need is taken
-/// from disjoint bits, so that flows of one shard, or with one fingerprint, are spread like all.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct FlowId(pub u128);
-
-impl FlowId {
-    /// How many shards there are, whatever the number of workers.
-    pub const SHARDS: usize = 16;
-
-    /// Bits for the positions of cells or buckets.
-    pub const fn position_bits(self) -> u64 {
-        self.0 as u64
-    }
-
-    /// 28 bits for salts.
-    pub const fn salt(self) -> u32 {
-        (self.0 >> 64) as u32 & 0x0fff_ffff
-    }
-
-    /// 32 bits for a fingerprint.
-    pub const fn fingerprint(self) -> u32 {
-        (self.0 >> 92) as u32
-    }
-
-    /// Which shard the flow lives in.
-    pub const fn shard(self) -> usize {
-        (self.0 >> 124) as usize
-    }
-}
-
 /// Tells which flow a packet belongs to, by one kind of key.
 #[derive(Debug, Clone, Copy)]
 pub struct Keyer {
@@ -255,37 +216,6 @@ fn ipv4_pair_bits(src: IpAddr, dst: IpAddr) -> Option<u64> {
             Some(u64::from(src.to_bits()) << 32 | u64::from(dst.to_bits()))
         }
         _ => None,
-    }
-}
-
-impl FlowKey {
-    /// The key of no flow: for those who need none.
-    pub const UNSPECIFIED: FlowKey = FlowKey {
-        src: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
-        dst: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
-        src_port: 0,
-        dst_port: 0,
-        vlan: [0; 2],
-    };
-
-    /// The same flow seen from the other end.
-    pub const fn reversed(self) -> FlowKey {
-        FlowKey {
-            src: self.dst,
-            dst: self.src,
-            src_port: self.dst_port,
-            dst_port: self.src_port,
-            vlan: self.vlan,
-        }
-    }
-
-    /// All but the addresses.
-    #[inline]
-    fn rest_bits(&self) -> u64 {
-        u64::from(self.src_port) << 48
-            | u64::from(self.dst_port) << 32
-            | u64::from(self.vlan[0]) << 16
-            | u64::from(self.vlan[1])
     }
 }
 

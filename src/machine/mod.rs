@@ -7,7 +7,7 @@
 //! ```
 //! use acsm::flow::{Direction, TcpFlags};
 //! use acsm::machine::{Next, Rules};
-//! use acsm::state::Lookup;
+//! use acsm_filters::Lookup;
 //!
 //! let rules = Rules::load("tcp-flags")?;
 //! let outcome = rules.machine.step(Lookup::Absent, Direction::Forward, TcpFlags::FIN, false);

@@ -1,7 +1,7 @@
 //! The machine itself: one table, one look-up per packet.
 
 use crate::flow::{Direction, TcpFlags};
-use crate::state::{Lookup, State};
+use acsm_filters::{Lookup, State};
 
 use super::RuleSet;
 

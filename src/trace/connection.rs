@@ -6,7 +6,7 @@
 
 use super::conversation::Kind;
 use crate::flow::TcpFlags;
-use crate::random::Random;
+use acsm_filters::rng::Random;
 
 /// SYN, SYN+ACK, ACK, FIN, FIN, ACK: fewer packets are no connection.
 pub const MIN_CONNECTION_PACKETS: u64 = 6;

@@ -7,7 +7,7 @@ use super::facts::{FlowCounts, PairFacts};
 use super::schedule::Step;
 use super::segment::Segment;
 use super::sizes::{heavy_tailed_wait, mostly_small};
-use crate::random::Random;
+use acsm_filters::rng::Random;
 
 /// How much of a conversation there is to see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

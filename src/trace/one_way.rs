@@ -7,7 +7,7 @@ use super::schedule::Step;
 use super::segment::Segment;
 use super::sizes::{heavy_tailed_wait, mostly_small};
 use crate::flow::TcpFlags;
-use crate::random::Random;
+use acsm_filters::rng::Random;
 
 /// Who sends what to whom.
 #[derive(Debug, Clone)]

@@ -11,7 +11,7 @@ use super::one_way::{OneWayPair, Plan};
 use super::popularity::Popularity;
 use super::schedule::{Start, Talker};
 use super::sizes::{Apportion, heavy_tailed_size};
-use crate::random::Random;
+use acsm_filters::rng::Random;
 
 /// Flows in the papers' trace.
 pub const PAPER_FLOWS: u64 = 908_522;

@@ -6,7 +6,7 @@
 //! of hosts occurs once. The bounds keep ordinary hosts ordinary: no client talks to more than
 //! [`CLASSES`] servers, so none looks like a scanner.
 
-use crate::random::Random;
+use acsm_filters::rng::Random;
 
 /// How many clients a server of each class has on average.
 const CLIENTS_PER_SERVER: [u64; CLASSES] = [500, 100, 20, 4];

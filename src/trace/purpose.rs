@@ -2,7 +2,7 @@
 //! thing changes nothing else.
 
 use super::attack::AttackKind;
-use crate::random::Random;
+use acsm_filters::rng::Random;
 
 /// What random numbers are drawn for.
 #[derive(Debug, Clone, Copy)]

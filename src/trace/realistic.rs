@@ -13,8 +13,8 @@ use super::network::{
 use super::popularity::Popularity;
 use super::schedule::{Start, Talker};
 use super::sizes::{Apportion, heavy_tailed_size};
-use crate::random::Random;
 use crate::time::NANOS_PER_SEC;
+use acsm_filters::rng::Random;
 
 /// What the profile is asked for.
 #[derive(Debug, Clone, Copy)]

@@ -1,6 +1,6 @@
 //! Heavy-tailed sizes that add up to an exact total.
 
-use crate::random::Random;
+use acsm_filters::rng::Random;
 
 /// Sizes of flows: a Pareto distribution with exponent 8/7 (Crovella and Bestavros 1997 measured
 /// around 1.1), from 1 to about 178,000.

@@ -6,7 +6,7 @@ use anyhow::bail;
 
 use super::runs::Runs;
 use crate::report::text::bytes;
-use crate::store::History;
+use acsm_filters::History;
 
 /// What a flow that a run was wrong about takes in that run.
 const ERRING_FLOW_BYTES: u64 = 64;

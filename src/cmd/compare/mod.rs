@@ -27,8 +27,8 @@ use crate::machine::StateInfo;
 use crate::report::compare::{CompareReport, Parameters, RunLabel, page};
 use crate::report::text::grouped;
 use crate::report::trace::TraceReport;
-use crate::spec::{Expire, StoreSpec};
 use crate::time::NANOS_PER_SEC;
+use acsm_filters::{Expire, StoreSpec};
 use args::Flows;
 use memory::Need;
 
@@ -96,7 +96,7 @@ fn plan(args: &CompareArgs) -> anyhow::Result<ComparePlan> {
 
 /// What is the same for all stores can be read off this one.
 fn any_store(args: &CompareArgs) -> StoreSpec {
-    let backend = args.backends.first().map_or(crate::spec::Backend::Kbf, |store| store.backend);
+    let backend = args.backends.first().map_or(acsm_filters::Backend::Kbf, |store| store.backend);
     args.shape.spec(backend, 1)
 }
 

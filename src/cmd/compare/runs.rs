@@ -6,7 +6,7 @@ use super::args::{CompareArgs, Equal};
 use super::stores::StoreChoice;
 use crate::engine::compare::StoreRun;
 use crate::report::compare::RunLabel;
-use crate::spec::{Backend, Budget, Sizing, SpecError, StoreSpec};
+use acsm_filters::{Backend, Budget, Sizing, SpecError, StoreSpec};
 
 /// What to run, and what it is called in the report. What comes to the same is run once.
 #[derive(Debug, Default)]

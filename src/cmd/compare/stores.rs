@@ -1,6 +1,6 @@
 //! The stores that can be compared, by name: one table, one line a store or variant.
 
-use crate::spec::{Backend, KbfDecode, LayoutKind, SbfRules, StoreSpec};
+use acsm_filters::{Backend, KbfDecode, LayoutKind, SbfRules, StoreSpec};
 
 /// A store, or a variant of one, as `--backends` names it.
 #[derive(Debug)]

@@ -17,7 +17,7 @@ use crate::engine::{NewRules, Observer, RunPlan, Snapshot, Wish};
 use crate::machine::Rules;
 use crate::report::live::{Board, View, ViewContext, stats_line};
 use crate::report::replay::{OverloadWatch, Prediction};
-use crate::spec::Sizing;
+use acsm_filters::Sizing;
 
 const VIEW_EVERY: Duration = Duration::from_secs(1);
 

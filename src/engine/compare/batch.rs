@@ -4,7 +4,7 @@ use super::timeline::Step;
 use crate::engine::clock::Tick;
 use crate::flow::{FlowId, Packet};
 use crate::machine::{Next, RuleSet};
-use crate::state::Lookup;
+use acsm_filters::Lookup;
 
 /// So many packets are located before the first of them is looked up: what they need comes from
 /// memory meanwhile.

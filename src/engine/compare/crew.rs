@@ -10,7 +10,7 @@ use super::batch::Batch;
 use super::plan::{ComparePlan, StoreRun};
 use super::runner::{Found, Runner, runner};
 use crate::engine::crew::WorkerLost;
-use crate::store::{Epoch, StoreError};
+use acsm_filters::{Epoch, StoreError};
 
 /// Batches on their way at once.
 const IN_FLIGHT: usize = 4;

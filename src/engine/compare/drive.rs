@@ -16,7 +16,7 @@ use crate::capture::{CaptureError, FrameTally, Source};
 use crate::engine::crew::WorkerLost;
 use crate::engine::gather::AlertDifference;
 use crate::engine::verify::Errors;
-use crate::store::{History, StoreError, StoreStats};
+use acsm_filters::{History, StoreError, StoreStats};
 
 /// What came of a comparison.
 #[derive(Debug)]

@@ -12,8 +12,8 @@ use crate::engine::learning::Learning;
 use crate::engine::worker::{is_half_open, write};
 use crate::flow::{Direction, FlowId, FlowKey, FlowKeyKind, Keyer, Packet};
 use crate::machine::RuleSet;
-use crate::state::{Lookup, State};
-use crate::store::{Epoch, ExactPlace, Flow, History, Store, StoreError};
+use acsm_filters::{Epoch, ExactPlace, Flow, History, Store, StoreError};
+use acsm_filters::{Lookup, State};
 
 /// Reading pauses after so many frames, be they TCP or not: signals and progress bars wait for it.
 const GROUP_FRAMES_MAX: usize = 4096;

@@ -12,9 +12,9 @@
 
 use super::erring::{ErringFlows, FlowErrors};
 use crate::engine::verify::ErrorKind;
-use crate::model::special::poisson;
-use crate::random::Random;
-use crate::store::{FlowLookups, History};
+use acsm_filters::rng::Random;
+use acsm_filters::{FlowLookups, History};
+use acsm_model::special::poisson;
 
 const REPLICATES: usize = 400;
 /// Replicates are the same every time.

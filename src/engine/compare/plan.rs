@@ -2,10 +2,10 @@
 
 use crate::engine::clock::Phase;
 use crate::flow::{Direction, Keyer, Packet};
-use crate::hash::HashKey;
 use crate::machine::{Outcome, RuleSet, Rules, Suppressions};
-use crate::spec::StoreSpec;
-use crate::state::Lookup;
+use acsm_filters::Lookup;
+use acsm_filters::StoreSpec;
+use acsm_filters::digest::HashKey;
 
 /// Whose answer a store goes on from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

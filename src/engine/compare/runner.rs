@@ -14,8 +14,8 @@ use crate::engine::verify::ErrorKind;
 use crate::engine::worker::{SWEEP_CELLS, SWEEP_EVERY, is_half_open, write};
 use crate::flow::{FlowId, Keyer, Packet};
 use crate::machine::{RuleId, RuleSet};
-use crate::state::{Lookup, State};
-use crate::store::{Epoch, Flow, Store, StoreError, StoreStats, StoreUser, with_store};
+use acsm_filters::{Epoch, Flow, Store, StoreError, StoreStats, StoreUser, with_store};
+use acsm_filters::{Lookup, State};
 
 /// Stores up to this size are swept whenever their fill is to be known…
 const SWEEP_FREELY_CELLS: u64 = 1 << 20;

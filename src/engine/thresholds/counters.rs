@@ -6,8 +6,8 @@
 //! back starts from nothing: counts may be too low, never too high.
 
 use super::distinct::Bitmap;
-use crate::memory::{Arena, Table};
-use crate::prefetch::prefetch;
+use acsm_filters::memory::{Arena, Table};
+use acsm_filters::prefetch::prefetch;
 
 const SLICES: usize = 4;
 const WAYS: usize = 8;
@@ -326,7 +326,7 @@ impl Slicing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::Random;
+    use acsm_filters::rng::Random;
 
     const WINDOW: u64 = 1000;
 

@@ -103,7 +103,7 @@ impl Sampling {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::Random;
+    use acsm_filters::rng::Random;
 
     fn filled(items: u32, random: &mut Random) -> Bitmap {
         let mut bitmap = Bitmap::EMPTY;

@@ -36,8 +36,8 @@ use std::slice;
 
 use crate::flow::{Packet, TcpFlags};
 use crate::machine::{Counted, ThresholdRule};
-use crate::memory::Arena;
 use crate::time::Timestamp;
+use acsm_filters::memory::Arena;
 use pending::{First, FirstKind, Pending};
 use recent::Recent;
 use rules::RuleCounters;

@@ -7,8 +7,8 @@
 //! what goes on beside it. What is not watched is counted.
 
 use crate::flow::Packet;
-use crate::memory::{Arena, Table};
-use crate::prefetch::prefetch;
+use acsm_filters::memory::{Arena, Table};
+use acsm_filters::prefetch::prefetch;
 
 const NONE: u32 = u32::MAX;
 const EMPTY: u64 = u64::MAX;
@@ -276,8 +276,8 @@ fn home(hash: u64) -> usize {
 mod tests {
     use super::*;
     use crate::flow::TcpFlags;
-    use crate::random::Random;
     use crate::time::Timestamp;
+    use acsm_filters::rng::Random;
     use std::collections::BTreeMap;
 
     fn first(hash: u64, due_nanos: u64) -> First {

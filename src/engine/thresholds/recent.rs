@@ -7,8 +7,8 @@
 //! a flow that is forgotten costs time, not alerts, as its next answer clears it. A false "seen"
 //! (3 to 7 %, the older or both generations full) makes a probe go uncounted.
 
-use crate::memory::{Arena, Table};
-use crate::prefetch::prefetch;
+use acsm_filters::memory::{Arena, Table};
+use acsm_filters::prefetch::prefetch;
 
 /// A generation is full with so many keys per 64-bit word on average.
 const KEYS_PER_BLOCK: usize = 8;
@@ -156,7 +156,7 @@ fn word_of(hash: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::Random;
+    use acsm_filters::rng::Random;
 
     #[test]
     fn what_was_seen_within_a_period_is_known() {

@@ -8,8 +8,8 @@ use super::distinct::{Bitmap, Sampling};
 use super::tuple::TupleHasher;
 use crate::flow::Packet;
 use crate::machine::{Counted, ThresholdKey, ThresholdRule};
-use crate::memory::Arena;
 use crate::time::Timestamp;
+use acsm_filters::memory::Arena;
 
 #[derive(Debug)]
 enum Keys {

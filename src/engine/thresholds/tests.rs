@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::machine::{RuleId, ThresholdKey};
-use crate::random::Random;
+use acsm_filters::rng::Random;
 use std::array;
 use std::net::IpAddr;
 

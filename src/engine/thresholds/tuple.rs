@@ -7,7 +7,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use crate::flow::Packet;
-use crate::random::Random;
+use acsm_filters::rng::Random;
 
 /// The keys of one run.
 #[derive(Debug, Clone, Copy)]

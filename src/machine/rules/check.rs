@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::flow::Direction;
 use crate::machine::{Input, Next, RuleId, RuleSet};
-use crate::state::State;
+use acsm_filters::State;
 
 use super::Compiler;
 use super::place::Text;

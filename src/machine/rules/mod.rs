@@ -22,7 +22,7 @@ use crate::flow::{Direction, FlowKeyKind};
 use crate::machine::{
     Hygiene, Input, Machine, Next, Outcome, RuleBook, RuleKind, RuleSet, ThresholdRule,
 };
-use crate::state::State;
+use acsm_filters::State;
 
 use book::When;
 use place::Text;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::flow::Direction;
 use crate::machine::StateInfo;
-use crate::state::State;
+use acsm_filters::State;
 
 use super::RulesError;
 use super::error::alternatives;

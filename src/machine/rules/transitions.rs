@@ -6,7 +6,7 @@ use toml::Spanned;
 
 use crate::flow::Direction;
 use crate::machine::{Input, Next, RuleBook, RuleId, RuleKind, RuleSet};
-use crate::state::State;
+use acsm_filters::State;
 
 use super::RulesError;
 use super::error::alternatives;

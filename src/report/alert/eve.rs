@@ -176,7 +176,7 @@ mod tests {
     use super::*;
     use crate::flow::FlowId;
     use crate::machine::Rules;
-    use crate::state::{Lookup, State};
+    use acsm_filters::{Lookup, State};
     use serde_json::Value;
 
     fn alert(rules: &Rules) -> Alert {

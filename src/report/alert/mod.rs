@@ -13,7 +13,7 @@ pub use sink::{AlertOutput, AlertTarget};
 pub use watch::step_text;
 
 use crate::machine::Rules;
-use crate::state::{Lookup, State};
+use acsm_filters::{Lookup, State};
 
 /// What alerts refer to by number.
 #[derive(Debug, Clone, Copy)]

@@ -8,7 +8,7 @@ use super::Names;
 use crate::engine::Alert;
 use crate::machine::Rule;
 use crate::report::text::{FAINT, grouped};
-use crate::state::Lookup;
+use acsm_filters::Lookup;
 
 /// Shows an alert as one line without its newline.
 #[derive(Debug, Clone, Copy)]

@@ -3,11 +3,11 @@
 use super::{CompareReport, Intervals, Load, Moment, Parameters, Run, answer};
 use crate::engine::ErrorKind;
 use crate::engine::compare::{Comparison, Feedback, RateIntervals, RunOutcome};
-use crate::model::{StateMix, bound};
 use crate::report::replay::ErrorReport;
 use crate::report::trace::TraceReport;
-use crate::spec::{Sizing, StoreSpec};
 use crate::time::NANOS_PER_SEC;
+use acsm_filters::{Sizing, StoreSpec};
+use acsm_model::{StateMix, bound};
 
 /// What a run is called, and which of the engine's runs it is. Two entries of a report can be one
 /// run: a store that is the same at equal cells and at equal memory.

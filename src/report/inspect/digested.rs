@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher as _, BuildHasherDefault, Hash, Hasher, RandomState};
 
 use crate::flow::{FlowKey, FlowKeyKind, Keyer, Packet};
-use crate::hash::HashKey;
+use acsm_filters::digest::HashKey;
 
 /// A map of flows.
 pub type FlowMap<T> = HashMap<Digested, T, BuildHasherDefault<TheDigest>>;
@@ -39,7 +39,7 @@ impl Hasher for TheDigest {
     fn write(&mut self, bytes: &[u8]) {
         // Only digests come here, as whole words; anything else would still be a hash.
         for &byte in bytes {
-            self.0 = crate::random::mix(self.0 ^ u64::from(byte));
+            self.0 = acsm_filters::rng::mix(self.0 ^ u64::from(byte));
         }
     }
 

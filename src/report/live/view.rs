@@ -9,7 +9,7 @@ use crate::engine::Snapshot;
 use crate::engine::top::Talker;
 use crate::machine::{Rule, RuleSet, Rules};
 use crate::report::replay::Prediction;
-use crate::spec::{Sizing, StoreSpec};
+use acsm_filters::{Sizing, StoreSpec};
 
 /// So many of the busiest addresses are shown.
 const TOP: usize = 10;

@@ -1,10 +1,10 @@
 //! The frontier as a figure: errors against bits per flow.
 
 use super::sentence::rate;
-use crate::model::bound::bits_per_flow;
-use crate::model::plan::{PlanOption, Shape, Target, Wish, WishError, frontier};
+use crate::engine::plan::{PlanOption, Shape, Target, Wish, WishError, frontier};
 use crate::report::plot::{ALONE, Axis, Figure, Point, Scale, Series, look};
-use crate::spec::{Backend, Expire, LayoutKind};
+use acsm_filters::{Backend, Expire, LayoutKind};
+use acsm_model::bound::bits_per_flow;
 
 /// Errors of the figure: two a decade, from 0.1 down.
 const RATES: [f64; 11] = [1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6];

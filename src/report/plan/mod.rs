@@ -7,7 +7,7 @@ mod sentence;
 
 use serde::Serialize;
 
-use crate::model::plan::{Plan, PlanOption, Target, Wish};
+use crate::engine::plan::{Plan, PlanOption, Target, Wish};
 
 pub use figure::frontier_figure;
 

@@ -1,9 +1,9 @@
 //! The plan in words: why a store is recommended, and how to run it.
 
-use crate::model::bound::bits_per_flow;
-use crate::model::plan::{Asked, Plan, PlanOption, Target, Wish};
+use crate::engine::plan::{Asked, Plan, PlanOption, Target, Wish};
 use crate::report::text::{bytes, grouped};
-use crate::spec::{Backend, LayoutKind, MEMORY_LIMIT_BYTES};
+use acsm_filters::{Backend, LayoutKind, MEMORY_LIMIT_BYTES};
+use acsm_model::bound::bits_per_flow;
 
 /// Why the recommended store, or what comes nearest, in one sentence.
 pub fn reason(plan: &Plan, wish: &Wish) -> String {

@@ -2,11 +2,11 @@
 
 use std::fmt;
 
+use crate::engine::plan::{Theory, Traffic};
 use crate::engine::{Lookups, Phase, RunPlan};
-use crate::model::plan::{Theory, Traffic};
 use crate::report::text::grouped;
-use crate::spec::{Backend, Sizing};
 use crate::time::NANOS_PER_SEC;
+use acsm_filters::{Backend, Sizing};
 
 /// Estimates of flows alive are good to some percent: no warning below that.
 const TOLERATED: f64 = 1.05;

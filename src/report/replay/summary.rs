@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 use super::{ErrorReport, Prediction};
 use crate::engine::{Lookups, Outcome, RunPlan};
 use crate::report::trace::TraceReport;
-use crate::spec::{Backend, RecycleAt, Sizing};
-use crate::store::GateStats;
+use acsm_filters::GateStats;
+use acsm_filters::{Backend, RecycleAt, Sizing};
 
 /// The one document that `acsm replay --json` prints.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -7,9 +7,9 @@ use super::kind::Kind;
 use super::number::{quotient, rate_cell, tenths, value};
 use super::section::{Group as FigureGroup, Section, described, table};
 use super::view::{Group, Placed, View, rate_label};
-use crate::model::bound::membership_bits;
 use crate::report::markup::Escaped;
 use crate::report::plot::{Axis, Figure, Point, Scale, Series, look};
+use acsm_model::bound::membership_bits;
 
 /// Enough for a curve that looks smooth.
 const CURVE_STEPS: i32 = 24;

@@ -1,0 +1,240 @@
+//! What the flows of a bhbf do to a cell, and how their states are told from it.
+
+use super::codes::{code, minus, plus};
+use super::masks::{MASKS, Mask, candidates};
+use crate::filter::{CellFilter, CellRule};
+use crate::rng::Random;
+use crate::state::{Lookup, State};
+
+/// A B_h-sequence Bloom filter with hashed increments. While no count saturates, no flow is
+/// inserted twice and none removed or modified that is not there:
+///
+/// * a flow that is there is never answered `Absent`, and `Known` tells its state;
+/// * its state is told from all its cells together, so it need not have one of its own: the best
+///   filter has two flows a cell, k = 2 m/n. At 3.5 cells of 16 bits a flow and k = 7 about one
+///   lookup in 8,000 of six states is `DontKnow`, and one in 80,000 of absent flows is not
+///   `Absent`; at 2 cells, 1 in 90 and 1 in 300;
+/// * what is in a cell does not depend on the order in which it came, and the cells of two filters
+///   with different flows can be added: counts, and sums modulo 4095.
+///
+/// A count of fifteen stays and tells nothing, until the cell ages.
+///
+/// ```
+/// use acsm_filters::FlowId;
+/// # use acsm_filters::FlowKey;
+/// use acsm_filters::Random;
+/// use acsm_filters::{Backend, Budget, StoreSpec};
+/// use acsm_filters::{Lookup, State};
+/// use acsm_filters::{Bhbf, BhbfRule, Epoch, Flow, Store};
+///
+/// // Seven bytes a flow, stamps included.
+/// let budget = Budget::MemoryBytes(7 * 160_000);
+/// let spec = StoreSpec { flows: 160_000, budget, ..StoreSpec::new(Backend::Bhbf, 6) };
+/// let mut shard = Bhbf::<true>::new(BhbfRule::new(6), &spec.sizing()?)?;
+/// let mut random = Random::new(1);
+/// # let key = FlowKey { src: [0; 4].into(), dst: [0; 4].into(), src_port: 0, dst_port: 0, vlan: [0; 2] };
+/// let mut flow = || Flow { key, id: FlowId(random.next_u64().into()) };
+/// let now = Epoch(0);
+///
+/// let mut places = Vec::new();
+/// for i in 0..10_000 {
+///     let place = shard.locate(&flow());
+///     shard.insert(&place, State::new(i % 6).unwrap(), now.stamp());
+///     places.push(place);
+/// }
+/// let wrong = places.iter().enumerate().filter(|(i, place)| {
+///     shard.lookup(place, now) != Lookup::Known(State::new(i % 6).unwrap())
+/// });
+/// assert!(wrong.count() < 30);
+/// let mistaken = (0..10_000).filter(|_| {
+///     let stranger = shard.locate(&flow());
+///     shard.lookup(&stranger, now) != Lookup::Absent
+/// });
+/// assert!(mistaken.count() < 10);
+/// # Ok::<(), acsm_filters::StoreError>(())
+/// ```
+pub type Bhbf<const TIMED: bool> = CellFilter<BhbfRule, 16, TIMED>;
+
+/// The rule of [`Bhbf`].
+#[derive(Debug, Clone, Copy)]
+pub struct BhbfRule {
+    masks: &'static [Mask],
+    /// The states that the machine has.
+    states: Mask,
+}
+
+pub(super) const SUM_BITS: u32 = 12;
+const COUNT_MAX: u32 = 15;
+/// A cell whose count is stuck. Its sum says nothing any more.
+const SATURATED: u32 = cell(COUNT_MAX, 0);
+
+/// The count of a cell, and its sum of codes.
+#[inline]
+pub(super) const fn parts(cell: u32) -> (u32, u32) {
+    (cell >> SUM_BITS, cell & ((1 << SUM_BITS) - 1))
+}
+
+#[inline]
+pub(super) const fn cell(count: u32, sum: u32) -> u32 {
+    count << SUM_BITS | sum
+}
+
+impl BhbfRule {
+    /// The rule for a machine with so many states.
+    pub fn new(states: usize) -> BhbfRule {
+        let all = Mask::MAX.checked_shr((State::LIMIT.saturating_sub(states)) as u32);
+        BhbfRule { masks: &MASKS, states: all.unwrap_or(0) }
+    }
+}
+
+/// What a flow in this state adds to the cell for which it has this salt.
+#[inline]
+const fn increment(state: State, salt: u32) -> u32 {
+    code(state.index() as u32 + salt)
+}
+
+impl CellRule for BhbfRule {
+    /// By how much a flow turns the codes at one of its cells: below 16.
+    type Salt = u32;
+
+    const WRITES_UNKNOWN: bool = false;
+
+    #[inline]
+    fn salts(digest: u64) -> impl Iterator<Item = u32> {
+        Salts { words: Random::new(digest ^ SALT_STREAM), word: 0, left: 0 }
+    }
+
+    #[inline]
+    fn insert(&self, shared: u32, salt: u32, state: State) -> u32 {
+        match parts(shared) {
+            (14.., _) => SATURATED,
+            (count, sum) => cell(count + 1, plus(sum, increment(state, salt))),
+        }
+    }
+
+    #[inline]
+    fn modify(&self, shared: u32, salt: u32, old: Option<State>, new: State) -> u32 {
+        match (parts(shared), old) {
+            ((COUNT_MAX, _), _) | (_, None) => shared,
+            ((count, sum), Some(old)) => {
+                cell(count, plus(minus(sum, increment(old, salt)), increment(new, salt)))
+            }
+        }
+    }
+
+    #[inline]
+    fn delete(&self, shared: u32, salt: u32, old: Option<State>) -> u32 {
+        match (parts(shared), old) {
+            ((COUNT_MAX, _), _) | (_, None) => shared,
+            ((1, _), Some(_)) => 0,
+            ((count, sum), Some(old)) => cell(count - 1, minus(sum, increment(old, salt))),
+        }
+    }
+
+    /// A state is possible if each cell can have its code, turned by the cell's salt, in it.
+    #[inline]
+    fn read(&self, cells: &[u32], salts: impl Iterator<Item = u32>) -> Lookup {
+        let possible = cells.iter().zip(salts).fold(self.states, |states, (&cell, salt)| {
+            states & candidates(self.masks, cell).rotate_right(salt)
+        });
+        match State::new(possible.trailing_zeros() as usize) {
+            None => Lookup::Absent,
+            Some(state) if possible.is_power_of_two() => Lookup::Known(state),
+            Some(_) => Lookup::DontKnow,
+        }
+    }
+
+    #[inline]
+    fn is_saturated(&self, cell: u32) -> bool {
+        parts(cell).0 == COUNT_MAX
+    }
+}
+
+/// Keeps the words that salts come from apart from those that positions come from.
+const SALT_STREAM: u64 = 0x6a09_e667_f3bc_c908;
+
+/// The salts of one flow, four bits each.
+struct Salts {
+    words: Random,
+    word: u64,
+    left: u32,
+}
+
+impl Iterator for Salts {
+    type Item = u32;
+
+    #[inline]
+    fn next(&mut self) -> Option<u32> {
+        if self.left == 0 {
+            (self.word, self.left) = (self.words.next_u64(), 16);
+        }
+        let salt = self.word as u32 % 16;
+        self.word >>= 4;
+        self.left -= 1;
+        Some(salt)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn state(index: usize) -> State {
+        State::new(index).unwrap()
+    }
+
+    #[test]
+    fn a_full_count_stays_and_rules_nothing_out() {
+        let rule = BhbfRule::new(6);
+        let mut crowded = 0;
+        for n in 0..14 {
+            crowded = rule.insert(crowded, 3, state(n % 6));
+            assert!(!rule.is_saturated(crowded));
+        }
+        crowded = rule.insert(crowded, 3, state(0));
+        assert_eq!(crowded, SATURATED);
+        assert!(rule.is_saturated(crowded));
+        assert_eq!(rule.insert(crowded, 1, state(5)), crowded);
+        assert_eq!(rule.modify(crowded, 1, Some(state(5)), state(4)), crowded);
+        assert_eq!(rule.delete(crowded, 1, Some(state(5))), crowded);
+        let own = rule.insert(0, 9, state(2));
+        let salts = [1, 9, 4].into_iter();
+        assert_eq!(rule.read(&[crowded, own, crowded], salts), Lookup::Known(state(2)));
+    }
+
+    #[test]
+    fn cells_that_agree_on_nothing_prove_absence() {
+        let rule = BhbfRule::new(6);
+        let [one, other] = [state(1), state(2)].map(|state| rule.insert(0, 0, state));
+        assert_eq!(rule.read(&[one, one], [0, 0].into_iter()), Lookup::Known(state(1)));
+        assert_eq!(rule.read(&[one, other], [0, 0].into_iter()), Lookup::Absent);
+        // The same code, but the machine has no state 15.
+        assert_eq!(rule.read(&[one], [2].into_iter()), Lookup::Absent);
+        let both = rule.insert(one, 0, state(2));
+        assert_eq!(rule.read(&[both, both], [0, 0].into_iter()), Lookup::DontKnow);
+        assert_eq!(rule.read(&[both, other], [0, 0].into_iter()), Lookup::Known(state(2)));
+    }
+
+    #[test]
+    fn every_machine_has_its_states() {
+        let masks: Vec<Mask> = (0..=17).map(|states| BhbfRule::new(states).states).collect();
+        assert_eq!([masks[0], masks[1], masks[6], masks[16], masks[17]], [0, 1, 63, !0, !0]);
+    }
+
+    #[test]
+    fn salts_are_even_and_differ_by_position() {
+        let mut counts = [[0u32; 16]; 32];
+        let mut random = Random::new(5);
+        let flows = 16_000;
+        for _ in 0..flows {
+            for (count, salt) in counts.iter_mut().zip(BhbfRule::salts(random.next_u64())) {
+                count[salt as usize] += 1;
+            }
+        }
+        let (mean, deviation) = (flows / 16, f64::from(flows / 16).sqrt());
+        let farthest = counts.iter().flatten().map(|&count| count.abs_diff(mean)).max();
+        assert!(farthest.is_some_and(|off| f64::from(off) < 5.0 * deviation), "{farthest:?}");
+        let salts: Vec<u32> = BhbfRule::salts(7).take(32).collect();
+        assert!(salts[..16] != salts[16..], "{salts:?}");
+    }
+}

@@ -1,0 +1,164 @@
+//! The keyed digest that turns a flow key into a [`FlowId`].
+//!
+//! SipHash-1-3 with 128 bits of output: the one fast hash that is designed against chosen inputs,
+//! so that nobody who can send packets can aim them at one cell of a filter. Ours takes whole
+//! words, which saves the byte shuffling of a general implementation; a test holds it to the
+//! `siphasher` crate. `wide` computes several digests at once.
+
+mod wide;
+
+/// The secret that keys every digest of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HashKey {
+    k0: u64,
+    k1: u64,
+}
+
+impl HashKey {
+    /// The key that a seed stands for. Anyone who knows the seed knows the key.
+    pub const fn from_seed(seed: u64) -> Self {
+        let mut random = crate::rng::Random::for_purpose(seed, 0x6861_7368);
+        HashKey { k0: random.next_u64(), k1: random.next_u64() }
+    }
+
+    /// SipHash-1-3-128 of `words`, read as little-endian bytes.
+    #[inline]
+    pub fn digest<const N: usize>(self, words: [u64; N]) -> u128 {
+        let [low, high] = self.digest_halves(words);
+        u128::from(low) | u128::from(high) << 64
+    }
+
+    /// The digest of each of `inputs`, its lower half first, as [`digest`](Self::digest) gives it.
+    #[inline]
+    pub fn digests<const N: usize>(self, inputs: &[[u64; N]], digests: &mut [[u64; 2]]) {
+        wide::digests(self, inputs, digests);
+    }
+
+    /// The digest's lower and upper half.
+    #[inline(always)] // into `wide`'s loop, which is compiled for another processor
+    fn digest_halves<const N: usize>(self, words: [u64; N]) -> [u64; 2] {
+        let mut v = Sip {
+            v0: self.k0 ^ 0x736f_6d65_7073_6575,
+            v1: self.k1 ^ 0x646f_7261_6e64_6f6d ^ 0xee,
+            v2: self.k0 ^ 0x6c79_6765_6e65_7261,
+            v3: self.k1 ^ 0x7465_6462_7974_6573,
+        };
+        for word in words {
+            v.absorb(word);
+        }
+        v.absorb((8 * N as u64) << 56);
+        v.v2 ^= 0xee;
+        let low = v.squeeze();
+        v.v1 ^= 0xdd;
+        let high = v.squeeze();
+        [low, high]
+    }
+}
+
+/// A keyed 128-bit digest of a [`FlowKey`], computed once per packet. What stores need is taken
+/// from disjoint bits, so that flows of one shard, or with one fingerprint, are spread like all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FlowId(pub u128);
+
+impl FlowId {
+    /// How many shards there are, whatever the number of workers.
+    pub const SHARDS: usize = 16;
+
+    /// Bits for the positions of cells or buckets.
+    pub const fn position_bits(self) -> u64 {
+        self.0 as u64
+    }
+
+    /// 28 bits for salts.
+    pub const fn salt(self) -> u32 {
+        (self.0 >> 64) as u32 & 0x0fff_ffff
+    }
+
+    /// 32 bits for a fingerprint.
+    pub const fn fingerprint(self) -> u32 {
+        (self.0 >> 92) as u32
+    }
+
+    /// Which shard the flow lives in.
+    pub const fn shard(self) -> usize {
+        (self.0 >> 124) as usize
+    }
+}
+
+struct Sip {
+    v0: u64,
+    v1: u64,
+    v2: u64,
+    v3: u64,
+}
+
+impl Sip {
+    #[inline(always)]
+    fn round(&mut self) {
+        self.v0 = self.v0.wrapping_add(self.v1);
+        self.v2 = self.v2.wrapping_add(self.v3);
+        self.v1 = self.v1.rotate_left(13) ^ self.v0;
+        self.v3 = self.v3.rotate_left(16) ^ self.v2;
+        self.v0 = self.v0.rotate_left(32);
+        self.v2 = self.v2.wrapping_add(self.v1);
+        self.v0 = self.v0.wrapping_add(self.v3);
+        self.v1 = self.v1.rotate_left(17) ^ self.v2;
+        self.v3 = self.v3.rotate_left(21) ^ self.v0;
+        self.v2 = self.v2.rotate_left(32);
+    }
+
+    #[inline(always)]
+    fn absorb(&mut self, word: u64) {
+        self.v3 ^= word;
+        self.round();
+        self.v0 ^= word;
+    }
+
+    #[inline(always)]
+    fn squeeze(&mut self) -> u64 {
+        self.round();
+        self.round();
+        self.round();
+        self.v0 ^ self.v1 ^ self.v2 ^ self.v3
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use siphasher::sip128::SipHasher13;
+
+    #[test]
+    fn agrees_with_siphasher() {
+        let key = HashKey::from_seed(7);
+        let oracle = SipHasher13::new_with_keys(key.k0, key.k1);
+        let bytes = |words: &[u64]| words.iter().flat_map(|w| w.to_le_bytes()).collect::<Vec<_>>();
+        assert_eq!(key.digest([]), oracle.hash(&bytes(&[])).as_u128());
+        let mut random = crate::rng::Random::new(1);
+        for _ in 0..1000 {
+            let words: [u64; 5] = std::array::from_fn(|_| random.next_u64());
+            assert_eq!(key.digest(words), oracle.hash(&bytes(&words)).as_u128());
+            let pair = [words[0]];
+            assert_eq!(key.digest(pair), oracle.hash(&bytes(&pair)).as_u128());
+        }
+    }
+
+    #[test]
+    fn many_at_once_are_as_one_by_one() {
+        fn check<const N: usize>(count: usize) {
+            let (key, mut random) = (HashKey::from_seed(7), crate::rng::Random::new(2));
+            let inputs: Vec<[u64; N]> =
+                (0..count).map(|_| std::array::from_fn(|_| random.next_u64())).collect();
+            let mut digests = vec![[0; 2]; count];
+            key.digests(&inputs, &mut digests);
+            for (words, [low, high]) in inputs.iter().zip(digests) {
+                assert_eq!(u128::from(low) | u128::from(high) << 64, key.digest(*words));
+            }
+        }
+        // whole groups of lanes, and what is left over
+        for count in 0..40 {
+            check::<1>(count);
+            check::<2>(count);
+        }
+    }
+}

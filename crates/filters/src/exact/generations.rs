@@ -1,0 +1,138 @@
+//! Entries in the order in which they go idle: one list for each epoch that is alive, one for all
+//! that is stale, and the free slots. All operations are O(1), the change of an epoch too.
+
+use super::{Entry, NONE};
+use crate::aging::Epoch;
+
+/// An entry's neighbours in its list.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Links {
+    pub(super) older: u32,
+    pub(super) newer: u32,
+}
+
+/// A doubly linked list through the entries.
+#[derive(Debug, Clone, Copy)]
+struct List {
+    oldest: u32,
+    newest: u32,
+    len: u64,
+}
+
+const EMPTY: List = List { oldest: NONE, newest: NONE, len: 0 };
+
+/// The lists, oldest first.
+#[derive(Debug)]
+pub(super) struct Generations {
+    now: Epoch,
+    /// Stale, stamped in the previous epoch, stamped in this epoch.
+    lists: [List; 3],
+    free: u32,
+}
+
+impl Default for Generations {
+    fn default() -> Self {
+        Generations { now: Epoch(0), lists: [EMPTY; 3], free: NONE }
+    }
+}
+
+const STALE: usize = 0;
+
+impl Generations {
+    pub(super) fn now(&self) -> Epoch {
+        self.now
+    }
+
+    pub(super) fn alive(&self) -> u64 {
+        self.occupied() - self.lists[STALE].len
+    }
+
+    pub(super) fn occupied(&self) -> u64 {
+        self.lists.iter().map(|list| list.len).sum()
+    }
+
+    /// Any stale entry.
+    pub(super) fn stale(&self) -> Option<u32> {
+        self.lists[STALE].first()
+    }
+
+    /// The entry that has been idle the longest.
+    pub(super) fn oldest(&self) -> Option<u32> {
+        self.lists.iter().find_map(List::first)
+    }
+
+    /// Moves on to a later epoch.
+    pub(super) fn advance(&mut self, entries: &mut [Entry], now: Epoch) {
+        let [stale, previous, current] = self.lists;
+        self.lists = if now.0 - self.now.0 == 1 {
+            [stale.joined(entries, previous), current, EMPTY]
+        } else {
+            [stale.joined(entries, previous).joined(entries, current), EMPTY, EMPTY]
+        };
+        self.now = now;
+    }
+
+    fn list_of(&self, stamp: Epoch) -> usize {
+        match self.now.0.wrapping_sub(stamp.0) {
+            0 => 2,
+            1 => 1,
+            _ => STALE,
+        }
+    }
+
+    /// Stamps an entry that is in no list and puts it last in line.
+    pub(super) fn push(&mut self, entries: &mut [Entry], slot: u32, stamp: Epoch) {
+        let list = self.list_of(stamp);
+        let entry = &mut entries[slot as usize];
+        entry.stamp = stamp;
+        entry.links = Links { older: NONE, newer: NONE };
+        let single = List { oldest: slot, newest: slot, len: 1 };
+        self.lists[list] = self.lists[list].joined(entries, single);
+    }
+
+    /// Takes an entry out of its list.
+    pub(super) fn remove(&mut self, entries: &mut [Entry], slot: u32) {
+        let Entry { links: Links { older, newer }, stamp, .. } = entries[slot as usize];
+        let index = self.list_of(stamp);
+        let list = &mut self.lists[index];
+        match entries.get_mut(older as usize) {
+            Some(entry) => entry.links.newer = newer,
+            None => list.oldest = newer,
+        }
+        match entries.get_mut(newer as usize) {
+            Some(entry) => entry.links.older = older,
+            None => list.newest = older,
+        }
+        list.len -= 1;
+    }
+
+    /// Keeps a slot that is in no list for later.
+    pub(super) fn recycle(&mut self, entries: &mut [Entry], slot: u32) {
+        entries[slot as usize].links = Links { older: NONE, newer: self.free };
+        self.free = slot;
+    }
+
+    /// A slot that was kept for later.
+    pub(super) fn take_free(&mut self, entries: &[Entry]) -> Option<u32> {
+        let slot = self.free;
+        self.free = entries.get(slot as usize)?.links.newer;
+        Some(slot)
+    }
+}
+
+impl List {
+    fn first(&self) -> Option<u32> {
+        (self.oldest != NONE).then_some(self.oldest)
+    }
+
+    /// This list with a newer one behind it.
+    fn joined(self, entries: &mut [Entry], newer: List) -> List {
+        match (entries.get_mut(self.newest as usize), newer.len) {
+            (_, 0) => return self,
+            (None, _) => return newer,
+            (Some(last), _) => last.links.newer = newer.oldest,
+        }
+        entries[newer.oldest as usize].links.older = self.newest;
+        List { oldest: self.oldest, newest: newer.newest, len: self.len + newer.len }
+    }
+}

@@ -1,0 +1,357 @@
+//! `History`: an exact table that forgets no flow. What errors are counted against.
+
+use super::table::Index;
+use super::{ExactPlace, NONE};
+use crate::aging::{Epoch, Stamp};
+use crate::error::StoreError;
+use crate::key::FlowKey;
+use crate::prefetch::prefetch;
+use crate::state::{Lookup, State};
+use crate::stats::{Insertion, StoreStats};
+use crate::{Flow, Store};
+
+/// Every flow that ever was, by its full key, each with a number.
+///
+/// * It answers as an uncapped [`Exact`](super::Exact) does, aging included.
+/// * Numbers are dense, in the order in which flows were first looked up, so what else is to be
+///   known of a flow can stand in an array.
+/// * A lookup is counted with its flow: how often it was there when asked for, how often not.
+/// * A flow takes a cache line, and 12 bytes of the index, for good.
+///
+/// ```
+/// # use acsm_filters::{FlowId, FlowKey};
+/// use acsm_filters::{Lookup, State};
+/// use acsm_filters::{Epoch, Flow, History, Store};
+///
+/// let mut history = History::new(true, 1000)?;
+/// # let key = FlowKey { src: [1; 4].into(), dst: [2; 4].into(), src_port: 0, dst_port: 0, vlan: [0; 2] };
+/// let place = history.locate(&Flow { key, id: FlowId(7) });
+/// assert_eq!(history.lookup(&place, Epoch(0)), Lookup::Absent);
+/// history.insert(&place, State::FIRST, Epoch(0).stamp());
+/// assert_eq!(history.lookup(&place, Epoch(1)), Lookup::Known(State::FIRST));
+/// assert_eq!(history.lookup(&place, Epoch(2)), Lookup::Absent, "idle for too long");
+/// assert_eq!((history.flow(), history.flows(), history.alive()), (0, 1, 0));
+/// # Ok::<(), acsm_filters::StoreError>(())
+/// ```
+pub struct History {
+    entries: Vec<Entry>,
+    index: Index,
+    timed: bool,
+    /// The flow looked up last.
+    recent: u32,
+    now: Epoch,
+    /// Flows that are there and bear the stamp of this epoch, and of the one before.
+    stamped: [u64; 2],
+    counts: StoreStats,
+}
+
+/// One flow.
+#[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
+struct Entry {
+    key: FlowKey,
+    /// None if it was never inserted, or was deleted.
+    state: Option<State>,
+    stamp: Epoch,
+    lookups: FlowLookups,
+}
+
+/// How often a flow was looked up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct FlowLookups {
+    /// While it was there.
+    pub extant: u32,
+    /// While it was not.
+    pub absent: u32,
+}
+
+impl History {
+    /// What one flow takes.
+    pub const FLOW_BYTES: u64 = size_of::<Entry>() as u64 + 12;
+
+    /// An empty history with room for so many flows before it first grows.
+    pub fn new(timed: bool, flows: usize) -> Result<History, StoreError> {
+        let mut entries = Vec::new();
+        let bytes = flows.saturating_mul(size_of::<Entry>());
+        entries.try_reserve_exact(flows).map_err(|_| StoreError::OutOfMemory { bytes })?;
+        Ok(History {
+            entries,
+            index: Index::new(flows.max(2))?,
+            timed,
+            recent: NONE,
+            now: Epoch(0),
+            stamped: [0; 2],
+            counts: StoreStats::default(),
+        })
+    }
+
+    /// The number of the flow looked up last.
+    pub fn flow(&self) -> u32 {
+        self.recent
+    }
+
+    /// How many flows ever were.
+    pub fn flows(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// How many flows are alive.
+    pub fn alive(&self) -> u64 {
+        self.stamped.iter().sum()
+    }
+
+    /// How often each flow was looked up, by its number.
+    pub fn lookups(&self) -> impl Iterator<Item = FlowLookups> {
+        self.entries.iter().map(|entry| entry.lookups)
+    }
+
+    /// How often this flow was looked up.
+    pub fn lookups_of(&self, flow: u32) -> FlowLookups {
+        self.entries.get(flow as usize).map(|entry| entry.lookups).unwrap_or_default()
+    }
+
+    /// Begins to load the flow itself, once [`prefetch`](Store::prefetch) has brought the index.
+    #[inline]
+    pub fn prefetch_entry(&self, place: &ExactPlace) {
+        let slot = self.index.find(place.tag, |_| true);
+        prefetch(slot.and_then(|slot| self.entries.get(slot as usize)));
+    }
+
+    /// The flow's number; a new one if it never was.
+    #[inline]
+    fn number(&mut self, place: &ExactPlace) -> u32 {
+        let entries = &self.entries;
+        let is_it =
+            |slot: u32| entries.get(slot as usize).is_some_and(|entry| entry.key == place.key);
+        if self.recent != NONE && is_it(self.recent) {
+            return self.recent;
+        }
+        self.recent = match self.index.find(place.tag, is_it) {
+            Some(slot) => slot,
+            None => self.add(place),
+        };
+        self.recent
+    }
+
+    #[cold]
+    fn add(&mut self, place: &ExactPlace) -> u32 {
+        // More flows than 32 bits can number would take 300 GB before.
+        let slot = self.entries.len() as u32;
+        let (key, stamp) = (place.key, Epoch(0));
+        self.entries.push(Entry { key, state: None, stamp, lookups: FlowLookups::default() });
+        self.index.reserve(self.entries.len());
+        self.index.insert(place.tag, slot);
+        slot
+    }
+
+    fn advance(&mut self, now: Epoch) {
+        if self.timed && now > self.now {
+            let previous = if now.0 - self.now.0 == 1 { self.stamped[0] } else { 0 };
+            (self.now, self.stamped) = (now, [0, previous]);
+        }
+    }
+
+    /// Whether the flow is there and has not aged.
+    #[inline]
+    fn is_alive(&self, entry: &Entry) -> bool {
+        entry.state.is_some() && (!self.timed || entry.stamp.is_alive(self.now))
+    }
+
+    /// The counter that a flow with this stamp is in, if it is alive.
+    fn stamped_in(&mut self, stamp: Epoch) -> &mut u64 {
+        let age = if self.timed { self.now.0.wrapping_sub(stamp.0) } else { 0 };
+        &mut self.stamped[usize::from(age != 0)]
+    }
+
+    /// Puts the flow into a state, or takes it out, with a new stamp.
+    fn set(&mut self, flow: u32, state: Option<State>, stamp: Epoch) {
+        let Some(&old) = self.entries.get(flow as usize) else { return };
+        if self.is_alive(&old) {
+            *self.stamped_in(old.stamp) -= 1;
+        }
+        if state.is_some() {
+            *self.stamped_in(stamp) += 1;
+        }
+        if let Some(entry) = self.entries.get_mut(flow as usize) {
+            (entry.state, entry.stamp) = (state, stamp);
+        }
+    }
+
+    /// The flow, if it is alive.
+    fn alive_entry(&mut self, place: &ExactPlace, now: Epoch) -> Option<(u32, Entry)> {
+        self.advance(now);
+        let flow = self.number(place);
+        let entry = *self.entries.get(flow as usize)?;
+        self.is_alive(&entry).then_some((flow, entry))
+    }
+
+    /// Half a touch does not make a flow older than it is.
+    fn newer(&self, kept: Epoch, stamp: Stamp) -> Epoch {
+        if kept == stamp.now() || !self.timed { kept } else { stamp.epoch() }
+    }
+}
+
+impl Store for History {
+    type Place = ExactPlace;
+
+    const WRITES_UNKNOWN: bool = false;
+    const BY_KEY: bool = true;
+
+    #[inline]
+    fn locate(&self, flow: &Flow) -> ExactPlace {
+        ExactPlace::of(flow)
+    }
+
+    #[inline]
+    fn prefetch(&mut self, place: &ExactPlace) {
+        self.index.prefetch(place.tag);
+    }
+
+    #[inline]
+    fn lookup(&mut self, place: &ExactPlace, now: Epoch) -> Lookup {
+        self.advance(now);
+        let (now, timed) = (self.now, self.timed);
+        let flow = self.number(place);
+        let Some(entry) = self.entries.get_mut(flow as usize) else { return Lookup::Absent };
+        match entry.state {
+            Some(state) if !timed || entry.stamp.is_alive(now) => {
+                entry.lookups.extant = entry.lookups.extant.saturating_add(1);
+                Lookup::Known(state)
+            }
+            _ => {
+                entry.lookups.absent = entry.lookups.absent.saturating_add(1);
+                Lookup::Absent
+            }
+        }
+    }
+
+    #[inline]
+    fn touch(&mut self, place: &ExactPlace, _found: Lookup, stamp: Stamp) {
+        if let Some((flow, entry)) = self.alive_entry(place, stamp.now()) {
+            let newer = self.newer(entry.stamp, stamp);
+            if newer != entry.stamp {
+                self.set(flow, entry.state, newer);
+            }
+        }
+    }
+
+    fn insert(&mut self, place: &ExactPlace, state: State, stamp: Stamp) -> Insertion {
+        self.advance(stamp.now());
+        let flow = self.number(place);
+        let epoch = if self.timed { stamp.epoch() } else { Epoch(0) };
+        self.set(flow, Some(state), epoch);
+        self.counts.inserted += 1;
+        Insertion::Stored { shared_cells: 0 }
+    }
+
+    fn modify(&mut self, place: &ExactPlace, _old: Lookup, new: State, stamp: Stamp) {
+        match self.alive_entry(place, stamp.now()) {
+            Some((flow, entry)) => self.set(flow, Some(new), self.newer(entry.stamp, stamp)),
+            None => self.counts.writes_to_absent += 1,
+        }
+    }
+
+    fn delete(&mut self, place: &ExactPlace, _old: Lookup, now: Epoch) {
+        match self.alive_entry(place, now) {
+            Some((flow, entry)) => self.set(flow, None, entry.stamp),
+            None => self.counts.writes_to_absent += 1,
+        }
+        self.counts.deleted += 1;
+    }
+
+    /// Nothing to do: what has aged is never cleared.
+    fn sweep(&mut self, _now: Epoch, _budget_cells: usize) -> usize {
+        0
+    }
+
+    fn stats(&self) -> StoreStats {
+        let flows = self.entries.len() as u64;
+        let live = self.alive() as f64;
+        StoreStats { cells: flows, occupied: self.alive(), live, ..self.counts }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Exact;
+    use crate::digest::FlowId;
+    use crate::rng::Random;
+    use crate::spec::{Backend, StoreSpec};
+
+    #[test]
+    fn a_flow_takes_one_cache_line() {
+        assert_eq!(size_of::<Entry>(), 64);
+    }
+
+    fn flow(n: u64) -> Flow {
+        let key = FlowKey {
+            src: (n as u32).to_be_bytes().into(),
+            dst: [0; 4].into(),
+            src_port: 0,
+            dst_port: 0,
+            vlan: [0; 2],
+        };
+        Flow { key, id: FlowId(crate::rng::mix(n).into()) }
+    }
+
+    /// Any operations, in any order, epochs that pass and jump.
+    #[test]
+    fn answers_as_the_exact_store_does() {
+        for timed in [true, false] {
+            let sizing = StoreSpec::new(Backend::Exact, 6).sizing().unwrap();
+            let mut exact = Exact::growing(&sizing, timed).unwrap();
+            let mut history = History::new(timed, 2).unwrap();
+            let mut random = Random::new(3);
+            let mut now = Epoch(0);
+            for _ in 0..200_000 {
+                if random.chance(0.002) {
+                    now = Epoch(now.0 + 1 + random.below(3) as u32);
+                }
+                let flow = flow(random.below(300));
+                let (place, other) = (history.locate(&flow), exact.locate(&flow));
+                let truth = exact.lookup(&other, now);
+                assert_eq!(history.lookup(&place, now), truth);
+                let state = State::new(random.below(6) as usize).unwrap();
+                let stamp = if random.chance(0.3) { now.half_stamp() } else { now.stamp() };
+                match (truth, random.below(10)) {
+                    (Lookup::Absent, 0..7) => {
+                        exact.insert(&other, state, stamp);
+                        history.insert(&place, state, stamp);
+                    }
+                    (Lookup::Known(_), 0..4) => {
+                        exact.touch(&other, truth, stamp);
+                        history.touch(&place, truth, stamp);
+                    }
+                    (Lookup::Known(_), 4..6) => {
+                        exact.modify(&other, truth, state, stamp);
+                        history.modify(&place, truth, state, stamp);
+                    }
+                    (Lookup::Known(_), 6) => {
+                        exact.delete(&other, truth, now);
+                        history.delete(&place, truth, now);
+                    }
+                    _ => {}
+                }
+                assert_eq!(history.stats().live, exact.stats().live);
+            }
+            assert!(history.alive() > 0);
+        }
+    }
+
+    #[test]
+    fn flows_are_numbered_as_they_come_and_lookups_counted() {
+        let mut history = History::new(false, 1).unwrap();
+        for n in (0..1000).chain(0..1000) {
+            let place = history.locate(&flow(n));
+            let answer = history.lookup(&place, Epoch(0));
+            assert_eq!(u64::from(history.flow()), n);
+            if answer == Lookup::Absent {
+                history.insert(&place, State::FIRST, Epoch(0).stamp());
+            }
+        }
+        assert_eq!(history.flows(), 1000);
+        assert!(history.lookups().all(|lookups| lookups == FlowLookups { extant: 1, absent: 1 }));
+        assert_eq!(history.lookups_of(7), FlowLookups { extant: 1, absent: 1 });
+    }
+}

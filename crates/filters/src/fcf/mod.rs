@@ -1,0 +1,288 @@
+//! `fcf`: fingerprints and states in a cuckoo table.
+//!
+//! ACSM 2006 found fingerprints in a d-left table to need the least memory of all its structures
+//! (fingerprint-compressed filter, FCF). Cuckoo filters (Fan et al., CoNEXT 2014) fill their tables
+//! further, and moving flows takes nothing but what is stored. With a state beside each
+//! fingerprint such a filter is a map: a *maplet*.
+//!
+//! | | slots that match: in a flow's two buckets, with its fingerprint, not stale |
+//! |---|---|
+//! | lookup | none → Absent; all in one state → Known; in several → DontKnow |
+//! | touch | all that match |
+//! | insert | one more, in a free or stale slot; others move if they must; *full* if that does not help |
+//! | modify | touches all; of those in the old state the one touched least recently changes |
+//! | delete | of those in the old state the one touched least recently is emptied |
+//!
+//! What matches are the slots of flows that are one to the store: same fingerprint, same buckets.
+//! Which of them is the asking flow's nobody can tell, so the rules do not depend on the order of
+//! slots, and answers do not depend on who was moved where.
+//!
+//! `place`: a flow's buckets and fingerprint. `buckets`: packed slots and their aging. `room`: who
+//! moves where.
+
+mod buckets;
+mod place;
+mod room;
+
+pub use place::FcfPlace;
+
+use super::aging::{Epoch, Stamp};
+use super::error::StoreError;
+use super::recent::{Striped, Stripes};
+use super::stats::{Insertion, StoreStats};
+use super::{Flow, Store};
+use crate::digest::FlowId;
+use crate::memory::Arena;
+use crate::spec::{FCF_BUCKET_SLOTS, Sizing, fcf_fingerprints};
+use crate::state::{Lookup, State};
+use buckets::{Buckets, Slot};
+use place::Places;
+use room::Allowance;
+
+/// A fingerprint cuckoo filter, with `TIMED` slots that age.
+///
+/// While every insertion finds room, no flow is inserted twice and none removed that is not there:
+///
+/// * a flow that is there is never answered `Absent`, and `Known` tells its state;
+/// * a flow that is not there is answered `Absent` but for a chance of 8 α / F: eight slots, in
+///   use with the load α, each with one of F fingerprints;
+/// * flows are found in one of two cache lines, whatever the error rate.
+///
+/// Unlike a filter of shared cells it can be *full*: then an insertion says so, and nothing else
+/// changes. At the planned 95 % of its slots it is not.
+///
+/// ```
+/// use acsm_filters::FlowId;
+/// # use acsm_filters::FlowKey;
+/// use acsm_filters::Random;
+/// use acsm_filters::{Backend, StoreSpec};
+/// use acsm_filters::{Lookup, State};
+/// use acsm_filters::{Epoch, Fcf, Flow, Insertion, Store};
+///
+/// let spec = StoreSpec { flows: 16_000, ..StoreSpec::new(Backend::Fcf, 6) };
+/// let sizing = spec.sizing()?;
+/// assert!(sizing.bits_per_flow < 19.0);
+/// let mut shard = Fcf::<true>::new(6, &sizing)?;
+/// let mut random = Random::new(1);
+/// # let key = FlowKey { src: [0; 4].into(), dst: [0; 4].into(), src_port: 0, dst_port: 0, vlan: [0; 2] };
+/// let mut flow = || {
+///     let id = u128::from(random.next_u64()) << 64 | u128::from(random.next_u64());
+///     Flow { key, id: FlowId(id) }
+/// };
+/// let (now, open) = (Epoch(0), State::new(2).unwrap());
+///
+/// for _ in 0..1000 {
+///     let place = shard.locate(&flow());
+///     assert_eq!(shard.insert(&place, open, now.stamp()), Insertion::Stored { shared_cells: 0 });
+///     assert_eq!(shard.lookup(&place, now), Lookup::Known(open));
+/// }
+/// // Sized for 1,000 flows a shard at the default of 0.01.
+/// let mistaken = (0..10_000).filter(|_| {
+///     let stranger = shard.locate(&flow());
+///     shard.lookup(&stranger, now) != Lookup::Absent
+/// });
+/// assert!(mistaken.count() < 150);
+/// # Ok::<(), acsm_filters::StoreError>(())
+/// ```
+pub struct Fcf<const TIMED: bool> {
+    places: Places,
+    buckets: Buckets<TIMED>,
+    allowance: Allowance,
+    counts: StoreStats,
+    /// The flow looked up last, and when, if all its slots bear that epoch's stamp already and
+    /// nothing was written since: to touch it would change nothing.
+    fresh: Option<(FcfPlace, Epoch)>,
+}
+
+/// The slots that match a flow.
+#[derive(Debug, Clone, Copy, Default)]
+struct Matches {
+    /// Which of the flow's eight slots.
+    slots: u8,
+    /// Which states they are in.
+    states: u16,
+    /// Whether some were last touched in the epoch before this.
+    any_older: bool,
+}
+
+impl<const TIMED: bool> Fcf<TIMED> {
+    /// An empty shard for a machine with so many states: one of equal parts of what `sizing`
+    /// allows.
+    pub fn new(states: usize, sizing: &Sizing) -> Result<Self, StoreError> {
+        Self::new_in(&Arena::default(), states, sizing)
+    }
+
+    /// The same, with its buckets beside those of other shards.
+    pub fn new_in(arena: &Arena, states: usize, sizing: &Sizing) -> Result<Self, StoreError> {
+        let slots = sizing.cells as usize / FlowId::SHARDS;
+        let buckets = Buckets::new_in(arena, slots, sizing.cell_bits)?;
+        let places = Places {
+            states: states.max(1) as u64,
+            fingerprints: fcf_fingerprints(sizing.cell_bits, states.max(1)),
+            buckets: buckets.buckets(),
+            buckets_per_line: buckets.buckets_per_line(),
+        };
+        let (allowance, counts) = (Allowance::FULL, StoreStats::default());
+        Ok(Fcf { places, buckets, allowance, counts, fresh: None })
+    }
+
+    /// The slots that match a flow.
+    #[inline]
+    fn matches(&self, place: &FcfPlace, now: Epoch) -> Matches {
+        let mut matches = Matches::default();
+        for (home, bucket) in place.homes.into_iter().enumerate() {
+            let values = self.buckets.values(bucket);
+            for (value, slot) in values.into_iter().zip(bucket.slots()) {
+                // An empty slot is below every flow's first value.
+                let state = value.wrapping_sub(place.base);
+                if state >= self.places.states {
+                    continue;
+                }
+                let age = self.buckets.age(slot, now);
+                if age <= 1 {
+                    matches.slots |= 1 << (home * FCF_BUCKET_SLOTS + slot.index as usize);
+                    matches.states |= 1 << state;
+                    matches.any_older |= age == 1;
+                }
+            }
+        }
+        matches
+    }
+
+    /// Touches all slots that match.
+    fn touch_all(&mut self, place: &FcfPlace, matches: Matches, stamp: Stamp) {
+        for slot in matches.slots_of(place) {
+            self.buckets.touch(slot, stamp);
+        }
+    }
+
+    /// A free slot in one of a flow's buckets; others move for it if they must.
+    fn free_slot(&mut self, place: &FcfPlace, now: Epoch) -> Option<Slot> {
+        self.allowance.earn();
+        let [first, second] = place.homes.map(|bucket| self.buckets.free_slot(bucket, now));
+        let (buckets, allowance) = (&mut self.buckets, &mut self.allowance);
+        first
+            .or(second)
+            .or_else(|| room::make_room(buckets, &self.places, place.homes, allowance, now))
+    }
+
+    /// Of the slots that match and are in this state, the one touched least recently.
+    fn oldest_in(
+        &self,
+        place: &FcfPlace,
+        matches: Matches,
+        state: State,
+        now: Epoch,
+    ) -> Option<Slot> {
+        let wanted = place.base + state.index() as u64;
+        let in_state = matches.slots_of(place).filter(|&slot| self.buckets.value(slot) == wanted);
+        in_state.min_by_key(|&slot| std::cmp::Reverse(self.buckets.age(slot, now)))
+    }
+}
+
+impl Matches {
+    fn slots_of(self, place: &FcfPlace) -> impl Iterator<Item = Slot> {
+        let slots = place.homes.into_iter().flat_map(|bucket| bucket.slots());
+        slots.enumerate().filter(move |(at, _)| self.slots >> at & 1 == 1).map(|(_, slot)| slot)
+    }
+}
+
+impl<const TIMED: bool> Store for Fcf<TIMED> {
+    type Place = FcfPlace;
+
+    const WRITES_UNKNOWN: bool = false;
+
+    #[inline]
+    fn locate(&self, flow: &Flow) -> FcfPlace {
+        self.places.of(flow.id)
+    }
+
+    #[inline]
+    fn prefetch(&mut self, place: &FcfPlace) {
+        place.homes.into_iter().for_each(|bucket| self.buckets.prefetch(bucket));
+    }
+
+    #[inline]
+    fn lookup(&mut self, place: &FcfPlace, now: Epoch) -> Lookup {
+        let matches = self.matches(place, now);
+        self.fresh = (TIMED && !matches.any_older).then_some((*place, now));
+        match (matches.states.count_ones(), State::new(matches.states.trailing_zeros() as usize)) {
+            (1, Some(state)) => Lookup::Known(state),
+            (0, _) => Lookup::Absent,
+            _ => Lookup::DontKnow,
+        }
+    }
+
+    #[inline]
+    fn touch(&mut self, place: &FcfPlace, _found: Lookup, stamp: Stamp) {
+        if TIMED && !stamp.half && self.fresh != Some((*place, stamp.now())) {
+            self.touch_all(place, self.matches(place, stamp.now()), stamp);
+        }
+    }
+
+    fn insert(&mut self, place: &FcfPlace, state: State, stamp: Stamp) -> Insertion {
+        self.fresh = None;
+        let now = stamp.now();
+        let present = self.matches(place, now).slots != 0;
+        self.counts.inserts_of_present += u64::from(present);
+        let Some(free) = self.free_slot(place, now) else {
+            self.counts.full += 1;
+            return Insertion::Full;
+        };
+        self.buckets.fill(free, place.base + state.index() as u64, stamp);
+        self.counts.inserted += 1;
+        Insertion::Stored { shared_cells: 0 }
+    }
+
+    fn modify(&mut self, place: &FcfPlace, old: Lookup, new: State, stamp: Stamp) {
+        let matches = self.matches(place, stamp.now());
+        if let Lookup::Known(old) = old {
+            match self.oldest_in(place, matches, old, stamp.now()) {
+                Some(slot) => self.buckets.set_value(slot, place.base + new.index() as u64),
+                None => self.counts.writes_to_absent += 1,
+            }
+        }
+        self.touch_all(place, matches, stamp);
+    }
+
+    fn delete(&mut self, place: &FcfPlace, old: Lookup, now: Epoch) {
+        let Lookup::Known(old) = old else { return };
+        let matches = self.matches(place, now);
+        match self.oldest_in(place, matches, old, now) {
+            Some(slot) => self.buckets.empty(slot),
+            None => self.counts.writes_to_absent += 1,
+        }
+        self.counts.deleted += 1;
+    }
+
+    fn sweep(&mut self, now: Epoch, budget_cells: usize) -> usize {
+        self.buckets.sweep(now, budget_cells)
+    }
+
+    fn stats(&self) -> StoreStats {
+        let cells = u64::from(self.buckets.buckets()) * FCF_BUCKET_SLOTS as u64;
+        let occupied = self.buckets.occupied();
+        let fill = occupied as f64 / cells as f64;
+        let compared = (2 * FCF_BUCKET_SLOTS) as f64;
+        StoreStats {
+            cells,
+            occupied,
+            // A slot a flow; but flows that are one to the store count once, and those that found
+            // no room not at all.
+            live: occupied as f64,
+            live_estimated: true,
+            false_positive_chance: compared * fill / self.places.fingerprints as f64,
+            cells_aged: self.buckets.aged(),
+            ..self.counts
+        }
+    }
+}
+
+impl<const TIMED: bool> Striped for Fcf<TIMED> {
+    /// Who is moved is found as before, in the other bucket, with its stamp.
+    #[inline]
+    fn stripes(&self, place: &FcfPlace) -> Stripes {
+        let [one, other] = place.homes.map(|bucket| bucket.line as usize);
+        Stripes::of_lines(one, other)
+    }
+}

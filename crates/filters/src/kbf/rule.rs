@@ -1,0 +1,133 @@
+//! What the flows of a kBF do to a cell: Algorithms 2, 4 and 5.
+
+use super::decode::Decoder;
+use super::encodings::Encodings;
+use crate::filter::{CellFilter, CellRule};
+use crate::spec::KbfDecode;
+use crate::state::{Lookup, State};
+
+/// A key-value Bloom filter. While no count saturates, no flow is inserted twice and none removed
+/// or modified that is not there:
+///
+/// * a flow that is there is never answered `Absent`, and `Known` tells its state;
+/// * a flow that is not there is answered `Absent` but for a chance of (1−e^{−kn/m})^k;
+/// * `DontKnow` when none of the flow's cells is its own and what they have in common is not one
+///   state: then it can be neither modified nor deleted, as both need the old state.
+///
+/// A cell that was emptied keeps nothing. A count of seven stays, whatever leaves, until the cell
+/// ages.
+///
+/// ```
+/// use acsm_filters::FlowId;
+/// # use acsm_filters::FlowKey;
+/// use acsm_filters::Random;
+/// use acsm_filters::{Backend, KbfDecode, StoreSpec};
+/// use acsm_filters::{Lookup, State};
+/// use acsm_filters::{Epoch, Flow, Kbf, KbfRule, Store};
+///
+/// let spec = StoreSpec { flows: 16_000, ..StoreSpec::new(Backend::Kbf, 6) };
+/// let mut shard = Kbf::<8, true>::new(KbfRule::new(6, KbfDecode::AllPairs), &spec.sizing()?)?;
+/// let mut random = Random::new(1);
+/// # let key = FlowKey { src: [0; 4].into(), dst: [0; 4].into(), src_port: 0, dst_port: 0, vlan: [0; 2] };
+/// let mut flow = || Flow { key, id: FlowId(random.next_u64().into()) };
+/// let now = Epoch(0);
+///
+/// let mut places = Vec::new();
+/// for i in 0..1000 {
+///     let place = shard.locate(&flow());
+///     shard.insert(&place, State::new(i % 6).unwrap(), now.stamp());
+///     places.push(place);
+/// }
+/// // At its capacity (0.01 at 1,000 flows a shard) it can tell the state of almost all flows.
+/// let known = places.iter().enumerate().filter(|(i, place)| {
+///     shard.lookup(place, now) == Lookup::Known(State::new(i % 6).unwrap())
+/// });
+/// assert!(known.count() > 980);
+/// let mistaken = (0..10_000).filter(|_| {
+///     let stranger = shard.locate(&flow());
+///     shard.lookup(&stranger, now) != Lookup::Absent
+/// });
+/// assert!(mistaken.count() < 150);
+/// # Ok::<(), acsm_filters::StoreError>(())
+/// ```
+pub type Kbf<const BITS: u32, const TIMED: bool> = CellFilter<KbfRule, BITS, TIMED>;
+
+/// The rule of [`Kbf`].
+#[derive(Debug, Clone)]
+pub struct KbfRule {
+    codes: [u32; State::LIMIT],
+    decoder: Decoder,
+}
+
+const COUNT_BITS: u32 = 3;
+const COUNT_MAX: u32 = (1 << COUNT_BITS) - 1;
+
+/// The count of a cell, and its sum of codes.
+#[inline]
+pub(super) const fn parts(cell: u32) -> (u32, u32) {
+    (cell & COUNT_MAX, cell >> COUNT_BITS)
+}
+
+const fn cell(count: u32, sum: u32) -> u32 {
+    sum << COUNT_BITS | count
+}
+
+impl KbfRule {
+    /// The rule for a machine with so many states.
+    pub fn new(states: usize, decode: KbfDecode) -> KbfRule {
+        let encodings = Encodings::new(states);
+        let mut codes = [0; State::LIMIT];
+        for (code, found) in codes.iter_mut().zip(encodings.codes()) {
+            *code = *found;
+        }
+        KbfRule { codes, decoder: Decoder::new(&encodings, decode) }
+    }
+
+    #[inline]
+    fn code(&self, state: State) -> u32 {
+        self.codes[state.index() % State::LIMIT] // never beyond: so nothing is checked, cell by cell
+    }
+}
+
+impl CellRule for KbfRule {
+    type Salt = ();
+
+    const WRITES_UNKNOWN: bool = false;
+
+    #[inline]
+    fn salts(_digest: u64) -> impl Iterator<Item = ()> {
+        std::iter::repeat(())
+    }
+
+    #[inline]
+    fn insert(&self, old: u32, _salt: (), state: State) -> u32 {
+        let (count, sum) = parts(old);
+        cell(COUNT_MAX.min(count + 1), sum ^ self.code(state))
+    }
+
+    #[inline]
+    fn modify(&self, shared: u32, _salt: (), old: Option<State>, new: State) -> u32 {
+        let Some(old) = old else { return shared };
+        let (count, sum) = parts(shared);
+        cell(count, sum ^ self.code(old) ^ self.code(new))
+    }
+
+    #[inline]
+    fn delete(&self, shared: u32, _salt: (), old: Option<State>) -> u32 {
+        match (parts(shared), old) {
+            ((1, _), Some(_)) => 0,
+            ((count, sum), Some(old)) if count < COUNT_MAX => cell(count - 1, sum ^ self.code(old)),
+            _ => shared,
+        }
+    }
+
+    #[inline]
+    fn read(&self, cells: &[u32], _salts: impl Iterator<Item = ()>) -> Lookup {
+        self.decoder.state(cells)
+    }
+
+    #[inline]
+    fn is_saturated(&self, cell: u32) -> bool {
+        parts(cell).0 == COUNT_MAX
+    }
+}

@@ -1,0 +1,445 @@
+//! Which cells a flow has.
+//!
+//! *Spread*: the array is cut into k equal parts, and the i-th hash points into the i-th part. So
+//! the k cells of a flow are always different ones, which XOR needs (a cell met twice would cancel
+//! itself), with the false-positive rate of free positions but for terms of order 1/m: each cell
+//! of a part is missed by n flows with (1 − k/m)^n → e^{−kn/m}.
+//!
+//! *Blocked*: the lines of the array are cut into G parts, each flow has one line in each, and the
+//! line's cells are cut once more, into as many parts as the flow has cells there. So cells differ
+//! by construction, and given how many flows picked a line its cells are independent, as the model
+//! has it. k is spread evenly over the lines (⌈k/G⌉ or ⌊k/G⌋), and a part has lines in proportion,
+//! so that all are equally full.
+//!
+//! Hashes come from words of a SplitMix64 stream that starts at the flow's digest: a half word for
+//! each spread cell; for each line one word as a fraction, of which the line and then the slots
+//! take their digits. Double hashing would be cheaper, but two flows that agree in two of its
+//! cells tend to agree in all, which shows at rates near 1e-5.
+
+use super::stats::StoreStats;
+use crate::digest::FlowId;
+use crate::rng::mix;
+use crate::spec::{BLOCKED_LINES_LIMIT, HASHES_LIMIT, LayoutKind, Sizing};
+
+/// So many slots take their digits from one word. With cells of 8 bits and more, a line and eight
+/// slots take at most 60 of its bits in the largest store there can be.
+pub(super) const SLOTS_PER_WORD: usize = 8;
+
+/// Some cells of a flow that are in one line.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Group {
+    line: u32,
+    /// What its slots take their digits from; or the one slot, if that is known.
+    word: u64,
+}
+
+/// Cuts the cells of one shard (in two phases: of half a shard) into parts.
+#[derive(Debug, Clone)]
+pub(super) struct Layout {
+    hashes: u32,
+    cells: usize,
+    /// Of one flow.
+    groups: u32,
+    cut: Cut,
+    /// Where the cells of each group are in its line.
+    slots: [SlotParts; BLOCKED_GROUPS_LIMIT],
+}
+
+#[derive(Debug, Clone)]
+#[allow(clippy::large_enum_variant)] // one a shard, and every packet reads it: no detour
+enum Cut {
+    Spread(Spread),
+    Blocked([LinePart; BLOCKED_GROUPS_LIMIT]),
+}
+
+/// Hashes are shared out among lines as even as can be, and cut where a word ends. A power of two,
+/// so that no index needs a check.
+const BLOCKED_GROUPS_LIMIT: usize = 8;
+const _: () = assert!(
+    BLOCKED_LINES_LIMIT * HASHES_LIMIT.div_ceil(BLOCKED_LINES_LIMIT).div_ceil(SLOTS_PER_WORD)
+        <= BLOCKED_GROUPS_LIMIT
+);
+
+#[derive(Debug, Clone, Copy)]
+struct Spread {
+    cells_per_part: u32,
+    cells_per_line: u32,
+    /// ⌈2^64 / cells per line⌉: a cell times this, above 2^64, is the cell's line.
+    lines_per_cell: u64,
+}
+
+/// The lines among which a flow has one.
+#[derive(Debug, Clone, Copy, Default)]
+struct LinePart {
+    /// Where in a flow's stream the word is of which the line is taken…
+    stream: u64,
+    /// …among these…
+    first: u32,
+    lines: u32,
+    /// …and how many of its cells there belong to groups before.
+    before: u32,
+}
+
+/// The slots of a line among which a flow has one.
+#[derive(Debug, Clone, Copy, Default)]
+struct SlotPart {
+    first: u16,
+    slots: u16,
+}
+
+/// Those of one group.
+#[derive(Debug, Clone, Copy, Default)]
+struct SlotParts {
+    count: u32,
+    parts: [SlotPart; SLOTS_PER_WORD],
+}
+
+impl SlotParts {
+    /// One slot, which is known: it is its word's upper bits.
+    const KNOWN: SlotParts = SlotParts {
+        count: 1,
+        parts: [SlotPart { first: 0, slots: 1 << (u64::BITS - KNOWN_SHIFT) }; SLOTS_PER_WORD],
+    };
+}
+
+/// A slot that is known stands above so many bits of its word.
+const KNOWN_SHIFT: u32 = 54;
+
+const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+
+impl Layout {
+    pub(super) fn new(sizing: &Sizing) -> Layout {
+        let hashes = sizing.hashes.max(1) as u32;
+        let per_line = sizing.cells_per_line.max(1);
+        let arrays = FlowId::SHARDS as u64 * sizing.phases.max(1);
+        let cells = usize::try_from(sizing.cells / arrays).unwrap_or(usize::MAX);
+        let (groups, cut, slots) = match sizing.layout {
+            LayoutKind::Spread => {
+                let spread = Spread {
+                    cells_per_part: u32::try_from(cells / hashes as usize).unwrap_or(u32::MAX),
+                    cells_per_line: per_line as u32,
+                    lines_per_cell: (u64::MAX / per_line as u64).saturating_add(1),
+                };
+                (hashes, Cut::Spread(spread), [SlotParts::KNOWN; BLOCKED_GROUPS_LIMIT])
+            }
+            LayoutKind::Blocked(_) => {
+                let all_lines = u32::try_from(cells / per_line).unwrap_or(u32::MAX);
+                let lines = sizing.layout.lines(sizing.hashes).max(1) as u32;
+                blocked(all_lines, lines, hashes, per_line as u32)
+            }
+        };
+        Layout { hashes, cells, groups, cut, slots }
+    }
+
+    pub(super) const fn hashes(&self) -> usize {
+        self.hashes as usize
+    }
+
+    pub(super) const fn cells(&self) -> usize {
+        self.cells
+    }
+
+    /// `counts`, with what can be said from the number of cells in use.
+    pub(super) fn stats(&self, occupied: u64, cells_aged: u64, counts: StoreStats) -> StoreStats {
+        let cells = self.cells() as f64;
+        // n flows miss a cell with e^{−kn/m}, blocked or not. A full filter is taken to be all but
+        // full.
+        let empty = (cells - occupied as f64).max(0.5) / cells;
+        let fill = occupied as f64 / cells;
+        StoreStats {
+            cells: self.cells() as u64,
+            occupied,
+            live: -empty.ln() * cells / f64::from(self.hashes),
+            live_estimated: true,
+            // Blocked lines fill unevenly, so that the chance is somewhat higher there.
+            false_positive_chance: fill.powi(self.hashes as i32),
+            cells_aged,
+            ..counts
+        }
+    }
+
+    /// Whether all elements of a flow are in the same lines.
+    pub(super) const fn is_blocked(&self) -> bool {
+        matches!(self.cut, Cut::Blocked(_))
+    }
+
+    /// Into how many groups the cells of a flow fall: one for each of its lines, or more.
+    #[inline]
+    pub(super) const fn groups(&self) -> usize {
+        self.groups as usize
+    }
+
+    /// The n-th group of the flow with this digest.
+    #[inline(always)]
+    pub(super) fn group(&self, digest: u64, n: usize) -> Group {
+        match &self.cut {
+            Cut::Blocked(parts) => parts[n % BLOCKED_GROUPS_LIMIT].group(digest, |word| word),
+            Cut::Spread(spread) => spread.group(digest, n as u32),
+        }
+    }
+
+    /// All groups of an element that belongs to a flow: spread, its cells have nothing to do with
+    /// those of its other elements, blocked they are in the same lines.
+    #[inline]
+    pub(super) fn groups_of_element(
+        &self,
+        digest: u64,
+        element: u64,
+    ) -> impl Iterator<Item = Group> {
+        // Scrambled, so that no element's hashes are another's, shifted.
+        let salt = mix(1 + element);
+        let salted = move |word| mix(word ^ salt);
+        (0..self.groups()).map(move |n| match &self.cut {
+            Cut::Blocked(parts) => parts[n % BLOCKED_GROUPS_LIMIT].group(digest, salted),
+            Cut::Spread(spread) => spread.group(salted(digest), n as u32),
+        })
+    }
+
+    /// The slots of the n-th group, in the order of a flow's hashes.
+    #[inline(always)]
+    pub(super) fn slots(&self, n: usize, group: &Group) -> Slots<'_> {
+        let SlotParts { count, parts } = &self.slots[n % BLOCKED_GROUPS_LIMIT];
+        let parts = parts.get(..*count as usize).unwrap_or(parts);
+        Slots { parts: parts.iter(), left: group.word }
+    }
+}
+
+impl Group {
+    /// No cells.
+    pub(super) const EMPTY: Group = Group { line: 0, word: 0 };
+
+    #[inline(always)]
+    pub(super) const fn line(&self) -> usize {
+        self.line as usize
+    }
+}
+
+impl LinePart {
+    #[inline(always)]
+    fn group(&self, digest: u64, salted: impl FnOnce(u64) -> u64) -> Group {
+        let (line, word) = digit(mix(digest.wrapping_add(self.stream)), self.lines.into());
+        let word = match self.before {
+            0 => salted(word),
+            before => word_of(salted(word), before),
+        };
+        Group { line: self.first + line, word }
+    }
+}
+
+/// Slots of one line, each from its own part of the line.
+pub(super) struct Slots<'l> {
+    parts: std::slice::Iter<'l, SlotPart>,
+    left: u64,
+}
+
+impl Iterator for Slots<'_> {
+    type Item = usize;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<usize> {
+        let part = self.parts.next()?;
+        let (slot, left) = digit(self.left, part.slots.into());
+        self.left = left;
+        Some(usize::from(part.first) + slot as usize)
+    }
+}
+
+impl Spread {
+    #[inline]
+    fn group(&self, digest: u64, n: u32) -> Group {
+        // Half a word for each.
+        let bits = (word_of(digest, n / 2) >> (32 * (n % 2))) as u32;
+        let cell = n * self.cells_per_part + scale(bits, self.cells_per_part);
+        let (line, _) = digit(self.lines_per_cell, cell.into());
+        let slot = cell - line * self.cells_per_line;
+        Group { line, word: u64::from(slot) << KNOWN_SHIFT }
+    }
+}
+
+/// Shares lines and hashes out: as even as can be, lines in proportion to hashes. Says how many
+/// groups there are.
+fn blocked(
+    all_lines: u32,
+    lines: u32,
+    hashes: u32,
+    cells_per_line: u32,
+) -> (u32, Cut, [SlotParts; BLOCKED_GROUPS_LIMIT]) {
+    let mut line_parts = [LinePart::default(); BLOCKED_GROUPS_LIMIT];
+    let mut slot_parts = [SlotParts::default(); BLOCKED_GROUPS_LIMIT];
+    let (mut groups, mut first, mut hashes_before) = (0, 0, 0);
+    for number in 0..lines {
+        let own = hashes / lines + u32::from(number < hashes % lines);
+        hashes_before += own;
+        // At least one line for this part and each after it.
+        let end = (u64::from(all_lines) * u64::from(hashes_before) / u64::from(hashes)) as u32;
+        let end = end.min(all_lines.saturating_sub(lines - number - 1)).max(first + 1);
+        let stream = u64::from(number).wrapping_mul(GOLDEN);
+        for before in (0..own).step_by(SLOTS_PER_WORD) {
+            line_parts[groups] = LinePart { stream, first, lines: end - first, before };
+            slot_parts[groups] = slots_of(own, before, cells_per_line);
+            groups += 1;
+        }
+        first = end;
+    }
+    (groups as u32, Cut::Blocked(line_parts), slot_parts)
+}
+
+/// Cuts a line for so many hashes, of which so many come before those of this group.
+fn slots_of(hashes: u32, before: u32, cells_per_line: u32) -> SlotParts {
+    // Cells for each hash, in 65,536ths, rounded up.
+    let share = (cells_per_line << 16).div_ceil(hashes);
+    let edge = |hash: u32| ((hash * share) >> 16) as u16;
+    let part = |n: usize| {
+        let hash = before + n as u32;
+        SlotPart { first: edge(hash), slots: edge(hash + 1) - edge(hash) }
+    };
+    let count = (hashes - before).min(SLOTS_PER_WORD as u32);
+    SlotParts { count, parts: std::array::from_fn(part) }
+}
+
+/// The n-th word of the SplitMix64 stream from here.
+#[inline]
+const fn word_of(from: u64, n: u32) -> u64 {
+    mix(from.wrapping_add((n as u64).wrapping_mul(GOLDEN)))
+}
+
+/// Takes a number below `base` from a fraction of 2^64, and leaves the fraction below it.
+#[inline]
+const fn digit(fraction: u64, base: u64) -> (u32, u64) {
+    let product = fraction as u128 * base as u128;
+    ((product >> 64) as u32, product as u64)
+}
+
+/// Scales 32 random bits to a number below `part` without a division.
+#[inline]
+const fn scale(bits: u32, part: u32) -> u32 {
+    ((bits as u64 * part as u64) >> 32) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+    use crate::rng::Random;
+    use crate::spec::{Backend, Budget, Expire, StoreSpec};
+
+    fn layouts() -> impl Iterator<Item = (StoreSpec, Sizing)> {
+        let kinds = [
+            LayoutKind::Spread,
+            LayoutKind::Blocked(1),
+            LayoutKind::Blocked(2),
+            LayoutKind::Blocked(3),
+        ];
+        let stores = [
+            (Backend::Dbf, None),
+            (Backend::Sbf, None),
+            (Backend::Kbf, Some(16)),
+            (Backend::Kbf, Some(32)),
+        ];
+        let expires = [Expire::Timer, Expire::None];
+        let all = kinds.into_iter().flat_map(move |layout| {
+            stores.into_iter().flat_map(move |(backend, cell_bits)| {
+                expires.into_iter().flat_map(move |expire| {
+                    [1, 2, 3, 7, 10, 14].into_iter().flat_map(move |hashes| {
+                        [10, 100_000].map(|flows| StoreSpec {
+                            layout,
+                            cell_bits,
+                            expire,
+                            hashes: Some(hashes),
+                            flows,
+                            budget: Budget::FpRate(0.01),
+                            ..StoreSpec::new(backend, 6)
+                        })
+                    })
+                })
+            })
+        });
+        all.map(|spec| (spec.clone(), spec.sizing().expect("a store")))
+    }
+
+    /// The line and the slot of each cell.
+    fn cells(layout: &Layout, groups: impl Iterator<Item = Group>) -> Vec<[usize; 2]> {
+        let cells = groups
+            .enumerate()
+            .flat_map(|(n, group)| layout.slots(n, &group).map(move |slot| [group.line(), slot]));
+        cells.collect()
+    }
+
+    fn cells_of_flow(layout: &Layout, digest: u64) -> Vec<[usize; 2]> {
+        cells(layout, (0..layout.groups()).map(|n| layout.group(digest, n)))
+    }
+
+    /// XOR needs distinct cells; `blocked:G` promises G lines, and even shares.
+    #[test]
+    fn cells_of_a_flow_are_distinct_and_in_few_lines() {
+        for (spec, sizing) in layouts() {
+            let layout = Layout::new(&sizing);
+            let lines = layout.cells().div_ceil(sizing.cells_per_line);
+            let mut random = Random::new(5);
+            for _ in 0..200 {
+                let digest = random.next_u64();
+                let of_flow = cells_of_flow(&layout, digest);
+                let [one, other] =
+                    [1, 2].map(|element| cells(&layout, layout.groups_of_element(digest, element)));
+                let mut lines_touched = HashSet::new();
+                for cells in [of_flow, one, other] {
+                    let distinct: HashSet<_> = cells.iter().collect();
+                    assert_eq!(
+                        (cells.len(), distinct.len()),
+                        (sizing.hashes, sizing.hashes),
+                        "{spec:?}"
+                    );
+                    let mut per_line = std::collections::HashMap::new();
+                    for [line, slot] in cells {
+                        assert!(slot < sizing.cells_per_line && line < lines, "{spec:?}");
+                        *per_line.entry(line).or_insert(0) += 1;
+                        lines_touched.insert(line);
+                    }
+                    if let LayoutKind::Blocked(most) = spec.layout {
+                        let used = most.min(sizing.hashes);
+                        assert_eq!(per_line.len(), used, "{spec:?}");
+                        let even = sizing.hashes / used..=sizing.hashes.div_ceil(used);
+                        assert!(per_line.values().all(|count| even.contains(count)), "{spec:?}");
+                    }
+                }
+                if let LayoutKind::Blocked(most) = spec.layout {
+                    assert!(lines_touched.len() <= most, "{spec:?}: all elements of a flow");
+                }
+            }
+        }
+    }
+
+    /// Each cell of a line is as likely as any other, but for parts that cannot be equal.
+    #[test]
+    fn blocked_cells_are_used_evenly() {
+        for lines in 1..=3 {
+            let spec = StoreSpec {
+                layout: LayoutKind::Blocked(lines),
+                flows: 160,
+                hashes: Some(7),
+                ..StoreSpec::new(Backend::Kbf, 6)
+            };
+            let sizing = spec.sizing().expect("a store");
+            let layout = Layout::new(&sizing);
+            let mut counts = vec![0.0; layout.cells()];
+            let mut random = Random::new(9);
+            let flows = 100_000;
+            for _ in 0..flows {
+                let digest = random.next_u64();
+                for [line, slot] in cells_of_flow(&layout, digest) {
+                    counts[line * sizing.cells_per_line + slot] += 1.0;
+                }
+            }
+            let mean = f64::from(flows) * 7.0 / counts.len() as f64;
+            for (cell, count) in counts.iter().enumerate() {
+                // 48 cells for 7: 6 or 7 each. Few lines cannot be shared out as 4 : 3 quite.
+                let unequal = if lines == 1 { 0.15 } else { 0.5 };
+                assert!(
+                    (count / mean - 1.0_f64).abs() < unequal + 5.0 / mean.sqrt(),
+                    "blocked:{lines}, {cell}: {count} of {mean}"
+                );
+            }
+        }
+    }
+}

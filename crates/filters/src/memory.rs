@@ -1,0 +1,196 @@
+//! Memory for tables that are looked up at random.
+//!
+//! Tables that belong together lie together, so that the system can back them with huge pages:
+//! the processor then finds any of their lines without a walk through its page tables, and a
+//! program that begins takes a page fault for every 2 MiB, not for every 4 KiB. Where there are no
+//! huge pages it is memory like any other.
+#![allow(unsafe_code)]
+
+use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::cell::RefCell;
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use crate::spec::LINE_BYTES;
+
+const HUGE_PAGE_BYTES: usize = 2 << 20;
+
+/// Room for tables that belong together. Each begins with a cache line.
+///
+/// ```
+/// use acsm_filters::Arena;
+///
+/// let arena = Arena::with_capacity(4 << 20);
+/// let mut tables: Vec<_> = (0..4).map(|n| arena.table(1 << 17, n as u64).unwrap()).collect();
+/// tables[1][5] = 7;
+/// drop(arena);
+/// assert_eq!((tables[0][5], tables[1][5], tables[1][6]), (0, 7, 1));
+/// ```
+#[derive(Debug, Default)]
+pub struct Arena {
+    capacity: usize,
+    rest: RefCell<Option<Rest>>,
+}
+
+/// What is left of a chunk.
+#[derive(Debug)]
+struct Rest {
+    chunk: Arc<Chunk>,
+    used: usize,
+}
+
+/// Memory from the system, given back when the last table in it is gone.
+#[derive(Debug)]
+struct Chunk {
+    start: NonNull<u8>,
+    layout: Layout,
+}
+
+/// A fixed number of elements, a slice that owns itself.
+pub struct Table<T> {
+    start: NonNull<T>,
+    len: usize,
+    /// Where they are.
+    _chunk: Arc<Chunk>,
+}
+
+impl Arena {
+    /// Room for about so many bytes, taken with the first table. A table that does not fit any more
+    /// gets memory of its own, and what was left is given up.
+    pub fn with_capacity(bytes: usize) -> Arena {
+        Arena { capacity: bytes, rest: RefCell::default() }
+    }
+
+    /// A table of `len` times `value`; nothing, if there is not so much memory.
+    pub fn table<T: Copy>(&self, len: usize, value: T) -> Option<Table<T>> {
+        const { assert!(align_of::<T>() <= LINE_BYTES) };
+        let bytes = len.checked_mul(size_of::<T>())?.checked_next_multiple_of(LINE_BYTES)?;
+        let mut rest = self.rest.borrow_mut();
+        let has_room = |rest: &Rest| rest.chunk.layout.size() - rest.used >= bytes;
+        if !rest.as_ref().is_some_and(has_room) {
+            let size = if rest.is_none() { self.capacity.max(bytes) } else { bytes };
+            *rest = Some(Rest { chunk: Arc::new(Chunk::new(size)?), used: 0 });
+        }
+        let Rest { chunk, used } = rest.as_mut()?;
+        // SAFETY: the chunk has `bytes` more bytes from there on, as was just seen to.
+        let start: NonNull<T> = unsafe { chunk.start.add(*used) }.cast();
+        *used += bytes;
+        for n in 0..len {
+            // SAFETY: `len` elements fit `bytes`, which nobody else was or will be given; each
+            // table begins with a cache line, and no element asks for more alignment than that.
+            unsafe { start.add(n).write(value) };
+        }
+        Some(Table { start, len, _chunk: Arc::clone(chunk) })
+    }
+
+    /// The same where memory is no question; without it the program ends, as with any collection.
+    pub fn small_table<T: Copy>(&self, len: usize, value: T) -> Table<T> {
+        self.table(len, value).unwrap_or_else(|| {
+            let layout = Layout::array::<T>(len).unwrap_or(Layout::new::<T>());
+            handle_alloc_error(layout)
+        })
+    }
+}
+
+impl Chunk {
+    /// At least one line, so that there is something to allocate.
+    fn new(bytes: usize) -> Option<Chunk> {
+        let align = if bytes >= HUGE_PAGE_BYTES { HUGE_PAGE_BYTES } else { LINE_BYTES };
+        let layout = Layout::from_size_align(bytes.max(LINE_BYTES), align).ok()?;
+        // SAFETY: its size is not 0.
+        let start = NonNull::new(unsafe { alloc(layout) })?;
+        wish_for_huge_pages(start, bytes);
+        Some(Chunk { start, layout })
+    }
+}
+
+impl Drop for Chunk {
+    fn drop(&mut self) {
+        // SAFETY: it was allocated with this layout, and nobody holds a table in it any more.
+        unsafe { dealloc(self.start.as_ptr(), self.layout) };
+    }
+}
+
+// SAFETY: a chunk does nothing with its memory but give it back in the end.
+unsafe impl Send for Chunk {}
+// SAFETY: as above.
+unsafe impl Sync for Chunk {}
+
+/// Asks for huge pages where whole ones fit. It is a wish: nothing depends on it.
+#[cfg(all(target_os = "linux", not(miri)))]
+fn wish_for_huge_pages(start: NonNull<u8>, bytes: usize) {
+    let whole = bytes / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES;
+    if whole > 0 {
+        // SAFETY: these bytes are ours, and the advice changes nothing of what is in them.
+        let _ = unsafe {
+            rustix::mm::madvise(start.as_ptr().cast(), whole, rustix::mm::Advice::LinuxHugepage)
+        };
+    }
+}
+
+#[cfg(not(all(target_os = "linux", not(miri))))]
+fn wish_for_huge_pages(_start: NonNull<u8>, _bytes: usize) {}
+
+/// How many elements there are: more than anybody wants to read.
+impl<T> fmt::Debug for Table<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Table({})", self.len)
+    }
+}
+
+impl<T> Deref for Table<T> {
+    type Target = [T];
+
+    #[inline]
+    fn deref(&self) -> &[T] {
+        // SAFETY: all elements were written when the table was made, its chunk lives as long as it
+        // does, and nobody else has this part of it.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
+    }
+}
+
+impl<T> DerefMut for Table<T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [T] {
+        // SAFETY: as for reading; whoever has the table has all ways to it.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
+    }
+}
+
+// SAFETY: it owns its elements as a vector does.
+unsafe impl<T: Send> Send for Table<T> {}
+// SAFETY: as above.
+unsafe impl<T: Sync> Sync for Table<T> {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_lie_together_and_keep_apart() {
+        let arena = Arena::with_capacity(3 * HUGE_PAGE_BYTES);
+        let mut tables: Vec<Table<u8>> =
+            (0..5).map(|n| arena.table(HUGE_PAGE_BYTES - 100, n).unwrap()).collect();
+        let apart = |a: &Table<u8>, b: &Table<u8>| b.as_ptr().addr() - a.as_ptr().addr();
+        assert!(tables[0].as_ptr().addr().is_multiple_of(HUGE_PAGE_BYTES));
+        let size = (HUGE_PAGE_BYTES - 100).next_multiple_of(LINE_BYTES);
+        assert_eq!([apart(&tables[0], &tables[1]), apart(&tables[1], &tables[2])], [size; 2]);
+        drop(arena);
+        tables.iter_mut().for_each(|table| table[0] += 10);
+        drop(tables.remove(0));
+        for (n, table) in (1..).zip(&tables) {
+            assert!(table[0] == n + 10 && table[1..].iter().all(|&byte| byte == n), "{n}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_there_is_not_given() {
+        let arena = Arena::default();
+        assert!(arena.table(usize::MAX / 2, 0u64).is_none());
+        assert!(arena.table(usize::MAX / 16, 0u64).is_none());
+        assert!(arena.table(0, 0u64).is_some_and(|nothing| nothing.is_empty()));
+        assert_eq!(*arena.table(3, 7u8).unwrap(), [7, 7, 7]);
+    }
+}

@@ -1,0 +1,278 @@
+//! `--expire recycle` and `two-phase`: stores that empty themselves when they are full (Dozier,
+//! Salamatian, Rubenstein: "Modeling Average False Positive Rates of Recycling Bloom Filters").
+//!
+//! *One phase*: emptied at once. The flow that made it full is the first of the next cycle
+//! (retaining) or forgotten with the others.
+//!
+//! *Two phases*: two arrays of equal size and the same hashes. Flows come into the active one;
+//! when it is full, the frozen one is emptied and they change places. A flow is looked for in the
+//! active array, and in the frozen one only if it is absent there. Found there with a state, it
+//! moves to the active one. So a flow is forgotten when it was not seen in this phase or the last.
+//!
+//! Each shard recycles by itself, when its own cells are full: what comes out does not depend on
+//! the number of workers.
+
+use super::aging::{Epoch, Stamp};
+use super::error::StoreError;
+use super::stats::{Insertion, StoreStats};
+use super::{Flow, Store};
+use crate::digest::FlowId;
+use crate::spec::{RecycleAt, Sizing};
+use crate::state::{Lookup, State};
+
+/// A store that can be emptied at once.
+pub trait Erase: Store<Place: PartialEq> {
+    /// How many cells are in use.
+    fn occupied(&self) -> u64;
+
+    /// Empties all cells. Counts of what happened stay.
+    fn erase(&mut self);
+}
+
+/// When a shard is full.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Full {
+    Never,
+    /// With more cells in use than this: σ.
+    Beyond(u64),
+    /// With so many flows that took an empty cell: N.
+    Flows(u64),
+}
+
+/// One shard that recycles; or one that never does, so that `none` takes no code of its own.
+///
+/// ```
+/// use acsm_filters::FlowId;
+/// # use acsm_filters::FlowKey;
+/// use acsm_filters::Random;
+/// use acsm_filters::{Backend, Expire, SbfRules, StoreSpec};
+/// use acsm_filters::{Lookup, State};
+/// use acsm_filters::{Epoch, Flow, Recycling, Sbf, SbfRule, Store};
+///
+/// let expire = Expire::TwoPhase;
+/// let spec = StoreSpec { expire, flows: 16_000, ..StoreSpec::new(Backend::Sbf, 6) };
+/// let sizing = spec.sizing()?;
+/// let rule = SbfRule::<8>::new(SbfRules::Stateful);
+/// let mut shard = Recycling::new(&sizing, || Sbf::<8, false>::new(rule, &sizing))?;
+/// let mut random = Random::new(1);
+/// # let key = FlowKey { src: [0; 4].into(), dst: [0; 4].into(), src_port: 0, dst_port: 0, vlan: [0; 2] };
+/// let mut flow = || Flow { key, id: FlowId(random.next_u64().into()) };
+/// let (now, open) = (Epoch(0), State::new(2).unwrap());
+///
+/// // Ten times as many flows as it was made for; the latest is always there.
+/// for _ in 0..10_000 {
+///     let place = shard.locate(&flow());
+///     if shard.lookup(&place, now) == Lookup::Absent {
+///         shard.insert(&place, open, now.stamp());
+///     }
+///     assert_eq!(shard.lookup(&place, now), Lookup::Known(open));
+/// }
+/// assert!(shard.stats().recycles > 15 && shard.stats().fill_ratio() < 0.5);
+/// # Ok::<(), acsm_filters::StoreError>(())
+/// ```
+pub struct Recycling<S: Store> {
+    active: S,
+    frozen: Option<S>,
+    full: Full,
+    retain: bool,
+    hashes: usize,
+    /// Flows of this cycle that took an empty cell.
+    flows: u64,
+    recycles: u64,
+    moved: u64,
+    retained: u64,
+    /// The flow looked up last, if only the frozen array has it and nothing was written since.
+    in_frozen: Option<S::Place>,
+}
+
+impl<S: Erase> Recycling<S> {
+    /// An empty shard of arrays that `make` gives.
+    pub fn new(
+        sizing: &Sizing,
+        make: impl Fn() -> Result<S, StoreError>,
+    ) -> Result<Self, StoreError> {
+        let shards = FlowId::SHARDS as u64;
+        let full = match sizing.recycle_at {
+            None => Full::Never,
+            Some(RecycleAt::Fill(fill)) => {
+                let cells = sizing.cells / (shards * sizing.phases);
+                // However high the threshold, a full array is beyond it.
+                Full::Beyond(((cells as f64 * fill) as u64).min(cells.saturating_sub(1)))
+            }
+            Some(RecycleAt::Flows(flows)) => Full::Flows(flows.div_ceil(shards).max(1)),
+        };
+        Ok(Recycling {
+            active: make()?,
+            frozen: (sizing.phases == 2).then(make).transpose()?,
+            full,
+            retain: sizing.retain,
+            hashes: sizing.hashes,
+            flows: 0,
+            recycles: 0,
+            moved: 0,
+            retained: 0,
+            in_frozen: None,
+        })
+    }
+
+    /// Inserts into the active array; says whether it is full now.
+    fn admit(&mut self, place: &S::Place, state: State, stamp: Stamp) -> (Insertion, bool) {
+        let insertion = self.active.insert(place, state, stamp);
+        let took_empty =
+            matches!(insertion, Insertion::Stored { shared_cells } if shared_cells < self.hashes);
+        self.flows += u64::from(took_empty);
+        (insertion, self.is_full())
+    }
+
+    #[inline]
+    fn is_full(&self) -> bool {
+        self.is_beyond() || matches!(self.full, Full::Flows(flows) if self.flows >= flows)
+    }
+
+    #[inline]
+    fn is_beyond(&self) -> bool {
+        matches!(self.full, Full::Beyond(sigma) if self.active.occupied() > sigma)
+    }
+
+    /// Begins a new cycle, with the flow that ended the last if that is to be retained. (In two
+    /// phases it is in the frozen array anyway.)
+    fn begin_cycle_with(&mut self, place: &S::Place, state: State, stamp: Stamp) {
+        self.recycle();
+        if self.retain && self.frozen.is_none() {
+            self.retained += 1;
+            // One flow alone may be too many: it stays for all that.
+            self.admit(place, state, stamp);
+        }
+    }
+
+    /// Begins a new cycle.
+    fn recycle(&mut self) {
+        if let Some(frozen) = &mut self.frozen {
+            std::mem::swap(&mut self.active, frozen);
+        }
+        self.active.erase();
+        self.recycles += 1;
+        self.flows = 0;
+    }
+
+    /// Whether the flow is in the frozen array and not in the active one.
+    fn is_in_frozen(&mut self, place: &S::Place, now: Epoch) -> bool {
+        if self.frozen.is_none() {
+            return false;
+        }
+        if self.in_frozen != Some(*place) {
+            self.lookup(place, now);
+        }
+        self.in_frozen.take().is_some()
+    }
+
+    /// Moves a flow from the frozen array to the active one.
+    fn thaw(&mut self, place: &S::Place, old: State, new: State, stamp: Stamp) {
+        if let Some(frozen) = &mut self.frozen {
+            frozen.delete(place, Lookup::Known(old), stamp.now());
+        }
+        self.moved += 1;
+        if self.admit(place, new, stamp).1 {
+            self.recycle();
+        }
+    }
+}
+
+impl<S: Erase> Store for Recycling<S> {
+    type Place = S::Place;
+
+    const WRITES_UNKNOWN: bool = S::WRITES_UNKNOWN;
+    const LOCATES_FREELY: bool = S::LOCATES_FREELY;
+
+    #[inline]
+    fn locate(&self, flow: &Flow) -> S::Place {
+        self.active.locate(flow)
+    }
+
+    #[inline]
+    fn prefetch(&mut self, place: &S::Place) {
+        self.active.prefetch(place);
+        if let Some(frozen) = &mut self.frozen {
+            frozen.prefetch(place);
+        }
+    }
+
+    #[inline]
+    fn lookup(&mut self, place: &S::Place, now: Epoch) -> Lookup {
+        let answer = self.active.lookup(place, now);
+        let Some(frozen) = &mut self.frozen else { return answer };
+        self.in_frozen = None;
+        if answer != Lookup::Absent {
+            return answer;
+        }
+        let answer = frozen.lookup(place, now);
+        self.in_frozen = (answer != Lookup::Absent).then_some(*place);
+        answer
+    }
+
+    #[inline]
+    fn touch(&mut self, place: &S::Place, found: Lookup, stamp: Stamp) {
+        if let Lookup::Known(state) = found
+            && self.is_in_frozen(place, stamp.now())
+        {
+            self.thaw(place, state, state, stamp);
+        }
+    }
+
+    fn insert(&mut self, place: &S::Place, state: State, stamp: Stamp) -> Insertion {
+        self.in_frozen = None;
+        let (insertion, full) = self.admit(place, state, stamp);
+        if full {
+            self.begin_cycle_with(place, state, stamp);
+        }
+        insertion
+    }
+
+    fn modify(&mut self, place: &S::Place, old: Lookup, new: State, stamp: Stamp) {
+        if self.is_in_frozen(place, stamp.now()) {
+            return match (old, &mut self.frozen) {
+                (Lookup::Known(old), _) => self.thaw(place, old, new, stamp),
+                (_, Some(frozen)) => frozen.modify(place, old, new, stamp),
+                _ => {}
+            };
+        }
+        let occupied = self.active.occupied();
+        self.active.modify(place, old, new, stamp);
+        // A dbf takes other cells for the new state.
+        if self.active.occupied() > occupied && self.is_beyond() {
+            self.begin_cycle_with(place, new, stamp);
+        }
+    }
+
+    fn delete(&mut self, place: &S::Place, old: Lookup, now: Epoch) {
+        let in_frozen = self.is_in_frozen(place, now);
+        let half = self.frozen.as_mut().filter(|_| in_frozen).unwrap_or(&mut self.active);
+        half.delete(place, old, now);
+    }
+
+    fn sweep(&mut self, _now: Epoch, _budget_cells: usize) -> usize {
+        0
+    }
+
+    /// Two epochs a cycle in one phase, where nothing outlives it; one in two, where flows seen in
+    /// this phase or the last are there.
+    #[inline]
+    fn epoch(&self, _now: Epoch) -> Epoch {
+        let epochs_per_cycle = if self.frozen.is_some() { 1 } else { 2 };
+        Epoch((self.recycles as u32).wrapping_mul(epochs_per_cycle))
+    }
+
+    fn stats(&self) -> StoreStats {
+        let mut stats = self.active.stats();
+        if let Some(frozen) = &self.frozen {
+            let frozen = frozen.stats();
+            let [a, b] = [stats, frozen].map(|half| half.false_positive_chance);
+            stats += frozen;
+            // A stranger is looked for in both halves.
+            stats.false_positive_chance = a + b - a * b;
+        }
+        stats.inserted -= self.moved + self.retained;
+        stats.deleted -= self.moved;
+        StoreStats { recycles: self.recycles, moved: self.moved, ..stats }
+    }
+}

@@ -1,0 +1,145 @@
+//! `sbf`: the stateful Bloom filter of ACSM 2006 §3.3.
+//!
+//! The fragment we have of that paper ends before its rules. These are ours:
+//!
+//! | | empty | same value | other value | don't know |
+//! |---|---|---|---|---|
+//! | insert | write, count 1 | count + 1 | count + 1, don't know | count + 1 |
+//! | modify | — | stays | write if count 1, else don't know | stays |
+//! | delete | — | count − 1, empty at 0 | the same | the same |
+//!
+//! Lookup: an empty cell → Absent; all don't know → DontKnow; one distinct value → Known; several
+//! → Absent. A count at its maximum stays there.
+
+use super::filter::{CellFilter, CellRule};
+use crate::spec::SbfRules;
+use crate::state::{Lookup, State};
+
+/// A stateful Bloom filter. While no count saturates, no flow is inserted twice and none removed
+/// that is not there:
+///
+/// * a flow that is there is never answered `Absent`, and `Known` tells its state;
+/// * a flow that is not there is answered `Absent` but for a chance of (1−e^{−kn/m})^k;
+/// * flows of one state share cells without loss, flows of two make them say nothing: `DontKnow`
+///   when all k are so.
+///
+/// ```
+/// use acsm_filters::FlowId;
+/// # use acsm_filters::FlowKey;
+/// use acsm_filters::Random;
+/// use acsm_filters::{Backend, SbfRules, StoreSpec};
+/// use acsm_filters::{Lookup, State};
+/// use acsm_filters::{Epoch, Flow, Sbf, SbfRule, Store};
+///
+/// let spec = StoreSpec { flows: 16_000, ..StoreSpec::new(Backend::Sbf, 6) };
+/// let mut shard = Sbf::<8, true>::new(SbfRule::<8>::new(SbfRules::Stateful), &spec.sizing()?)?;
+/// let mut random = Random::new(1);
+/// # let key = FlowKey { src: [0; 4].into(), dst: [0; 4].into(), src_port: 0, dst_port: 0, vlan: [0; 2] };
+/// let mut flow = || Flow { key, id: FlowId(random.next_u64().into()) };
+/// let (now, open) = (Epoch(0), State::new(2).unwrap());
+///
+/// for _ in 0..1000 {
+///     let place = shard.locate(&flow());
+///     shard.insert(&place, open, now.stamp());
+///     assert_eq!(shard.lookup(&place, now), Lookup::Known(open));
+/// }
+/// // Sized for 1,000 flows a shard at the default of 0.01.
+/// let mistaken = (0..10_000).filter(|_| {
+///     let stranger = shard.locate(&flow());
+///     shard.lookup(&stranger, now) != Lookup::Absent
+/// });
+/// assert!(mistaken.count() < 150);
+/// # Ok::<(), acsm_filters::StoreError>(())
+/// ```
+pub type Sbf<const BITS: u32, const TIMED: bool> = CellFilter<SbfRule<BITS>, BITS, TIMED>;
+
+/// The rule of [`Sbf`]: a 5-bit value, and the rest of the cell for the count.
+#[derive(Debug, Clone, Copy)]
+pub struct SbfRule<const BITS: u32> {
+    /// Whether flows of one state share a cell without loss.
+    merges_equal: bool,
+}
+
+const VALUE_BITS: u32 = 5;
+const VALUE_MASK: u32 = (1 << VALUE_BITS) - 1;
+const DONT_KNOW: u32 = State::LIMIT as u32;
+
+impl<const BITS: u32> SbfRule<BITS> {
+    const COUNT_MAX: u32 = u32::MAX >> (32 - (BITS - VALUE_BITS));
+
+    /// The rule, or the variant that the kBF papers compare with.
+    pub const fn new(rules: SbfRules) -> Self {
+        SbfRule { merges_equal: matches!(rules, SbfRules::Stateful) }
+    }
+
+    const fn cell(count: u32, value: u32) -> u32 {
+        count << VALUE_BITS | value
+    }
+
+    /// What a cell of several flows holds when one of them has the value `new`.
+    const fn shared(&self, value: u32, new: u32) -> u32 {
+        if self.merges_equal && value == new { value } else { DONT_KNOW }
+    }
+}
+
+const fn parts(cell: u32) -> (u32, u32) {
+    (cell >> VALUE_BITS, cell & VALUE_MASK)
+}
+
+impl<const BITS: u32> CellRule for SbfRule<BITS> {
+    type Salt = ();
+
+    const WRITES_UNKNOWN: bool = true;
+
+    #[inline]
+    fn salts(_digest: u64) -> impl Iterator<Item = ()> {
+        std::iter::repeat(())
+    }
+
+    #[inline]
+    fn insert(&self, cell: u32, _salt: (), state: State) -> u32 {
+        let new = state.index() as u32;
+        match parts(cell) {
+            (0, _) => Self::cell(1, new),
+            (count, value) => Self::cell(Self::COUNT_MAX.min(count + 1), self.shared(value, new)),
+        }
+    }
+
+    #[inline]
+    fn modify(&self, cell: u32, _salt: (), _old: Option<State>, new: State) -> u32 {
+        let new = new.index() as u32;
+        match parts(cell) {
+            (_, DONT_KNOW) => cell,
+            (1, _) => Self::cell(1, new),
+            (count, value) => Self::cell(count, self.shared(value, new)),
+        }
+    }
+
+    #[inline]
+    fn delete(&self, cell: u32, _salt: (), _old: Option<State>) -> u32 {
+        match parts(cell) {
+            (1, _) => 0,
+            (count, _) if count == Self::COUNT_MAX => cell,
+            (count, value) => Self::cell(count - 1, value),
+        }
+    }
+
+    #[inline]
+    fn read(&self, cells: &[u32], _salts: impl Iterator<Item = ()>) -> Lookup {
+        let mut seen = 0u32;
+        for &cell in cells {
+            seen |= 1 << parts(cell).1;
+        }
+        let values = seen & !(1 << DONT_KNOW);
+        match (values.count_ones(), State::new(values.trailing_zeros() as usize)) {
+            (0, _) => Lookup::DontKnow,
+            (1, Some(state)) => Lookup::Known(state),
+            _ => Lookup::Absent,
+        }
+    }
+
+    #[inline]
+    fn is_saturated(&self, cell: u32) -> bool {
+        parts(cell).0 == Self::COUNT_MAX
+    }
+}

@@ -1,0 +1,195 @@
+//! A set that never changes: Bloom-α (Qiao, Li, Chen: "Fast Bloom Filters and Their
+//! Generalization", §4).
+//!
+//! Bloom-1 keeps all k bits of an element in one word, so that a query reads one word; but words
+//! fill unevenly, and the fullest err most. Bloom-α splits those: the last ⌊k/2⌋ bits of each of
+//! their elements go to a second word, and a flag says so. It must know all elements first, so it
+//! is no store for flows: it serves lists of addresses or keys that are made once and asked often.
+
+use super::error::{StoreError, allocate};
+use crate::rng::mix;
+
+/// Bits of a word that elements are on; the last is its flag.
+const SLOTS: u64 = u64::BITS as u64 - 1;
+const FLAG: u64 = 1 << SLOTS;
+/// So many slots take their digits from one word of hash.
+const SLOTS_PER_HASH: u32 = 8;
+const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// How a [`StaticSet`] is to be.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct StaticSetSpec {
+    /// Bits for each element, flags included.
+    pub bits_per_element: f64,
+    /// k: bits that an element sets, 1 to 32.
+    pub hashes: u32,
+    /// α: the part of the elements, 0 to 1, that is split. 0 is Bloom-1.
+    pub alpha: f64,
+}
+
+/// A fixed set of digests.
+///
+/// * An element is always found.
+/// * What is no element is found with a chance between those of Bloom-1 and Bloom-2
+///   ([`model::bloom_alpha`](crate::model::bloom_alpha)).
+/// * A query reads one word, and a second one hardly ever: when the first is split, and has all of
+///   the first ⌈k/2⌉ bits.
+///
+/// ```
+/// use acsm_filters::Random;
+/// use acsm_filters::{StaticSet, StaticSetSpec};
+///
+/// let mut random = Random::new(1);
+/// let elements: Vec<u64> = (0..10_000).map(|_| random.next_u64()).collect();
+/// let spec = StaticSetSpec { bits_per_element: 10.0, hashes: 3, alpha: 0.5 };
+/// let set = StaticSet::new(&elements, &spec)?;
+/// assert!(elements.iter().all(|element| set.contains(*element)));
+/// let mistaken = (0..10_000).filter(|_| set.contains(random.next_u64())).count();
+/// assert!(mistaken < 300);
+/// # Ok::<(), acsm_filters::StoreError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct StaticSet {
+    words: Vec<u64>,
+    hashes: u32,
+}
+
+/// What a query came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Membership {
+    /// Whether the digest seems to be in the set.
+    pub found: bool,
+    /// Words that were read: 1 or 2.
+    pub accesses: u32,
+}
+
+impl StaticSet {
+    /// The set of these digests: random numbers, or keyed hashes of what they stand for.
+    pub fn new(elements: &[u64], spec: &StaticSetSpec) -> Result<StaticSet, StoreError> {
+        let bits = (elements.len() as f64 * spec.bits_per_element).max(1.0);
+        let words = allocate((bits / f64::from(u64::BITS)).ceil() as usize, 0)?;
+        let mut set = StaticSet { words, hashes: spec.hashes.clamp(1, 32) };
+        set.flag_fullest(elements, spec.alpha)?;
+        for element in elements {
+            let hash = Hash::new(*element, set.words.len());
+            let (first, second) = set.masks(&hash);
+            if set.words[hash.word] & FLAG == 0 {
+                set.words[hash.word] |= first | second;
+            } else {
+                set.words[hash.word] |= first;
+                set.words[hash.second_word] |= second;
+            }
+        }
+        Ok(set)
+    }
+
+    /// Whether this digest seems to be in the set.
+    #[inline]
+    pub fn contains(&self, element: u64) -> bool {
+        self.query(element).found
+    }
+
+    /// The same, and how many words it took.
+    #[inline]
+    pub fn query(&self, element: u64) -> Membership {
+        let hash = Hash::new(element, self.words.len());
+        let (first, second) = self.masks(&hash);
+        let word = self.words[hash.word];
+        if word & FLAG == 0 || word & first != first {
+            let all = first | second;
+            return Membership { found: word & all == all, accesses: 1 };
+        }
+        let found = self.words[hash.second_word] & second == second;
+        Membership { found, accesses: 2 }
+    }
+
+    /// All the memory it takes.
+    pub fn bits(&self) -> u64 {
+        self.words.len() as u64 * u64::from(u64::BITS)
+    }
+
+    /// The part of the words that are split.
+    pub fn split_words(&self) -> f64 {
+        let split = self.words.iter().filter(|word| *word & FLAG != 0).count();
+        split as f64 / self.words.len() as f64
+    }
+
+    /// Flags words from the fullest down until `alpha` of the elements are on flagged ones.
+    fn flag_fullest(&mut self, elements: &[u64], alpha: f64) -> Result<(), StoreError> {
+        let mut loads = allocate(self.words.len(), 0u32)?;
+        for element in elements {
+            loads[Hash::new(*element, self.words.len()).word] += 1;
+        }
+        let mut fullest: Vec<usize> = (0..loads.len()).collect();
+        fullest.sort_by_key(|&word| std::cmp::Reverse(loads[word]));
+        let mut left = alpha * elements.len() as f64;
+        for word in fullest {
+            if left <= 0.0 {
+                break;
+            }
+            left -= f64::from(loads[word]);
+            self.words[word] |= FLAG;
+        }
+        Ok(())
+    }
+
+    /// The first ⌈k/2⌉ bits of an element, and the other ⌊k/2⌋.
+    #[inline]
+    fn masks(&self, hash: &Hash) -> (u64, u64) {
+        let first = self.hashes.div_ceil(2);
+        let (mut masks, mut left) = ((0, 0), hash.slots);
+        for n in 0..self.hashes {
+            if n > 0 && n.is_multiple_of(SLOTS_PER_HASH) {
+                left = mix(hash.slots.wrapping_add(GOLDEN.wrapping_mul(n.into())));
+            }
+            let product = u128::from(left) * u128::from(SLOTS);
+            left = product as u64;
+            let mask = if n < first { &mut masks.0 } else { &mut masks.1 };
+            *mask |= 1 << (product >> 64);
+        }
+        masks
+    }
+}
+
+/// Where an element is.
+struct Hash {
+    word: usize,
+    second_word: usize,
+    /// What its bits are taken from.
+    slots: u64,
+}
+
+impl Hash {
+    #[inline]
+    fn new(element: u64, words: usize) -> Hash {
+        let [a, b, slots] = [0, 1, 2u64].map(|n| mix(element.wrapping_add(GOLDEN.wrapping_mul(n))));
+        let scale = |bits: u64| ((u128::from(bits) * words as u128) >> 64) as usize;
+        Hash { word: scale(a), second_word: scale(b), slots }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::Random;
+
+    #[test]
+    fn elements_are_found_however_odd_the_wish() {
+        let mut random = Random::new(3);
+        let elements: Vec<u64> = (0..500).map(|_| random.next_u64()).collect();
+        for hashes in [0, 1, 2, 3, 9, 32, 99] {
+            for alpha in [-1.0, 0.0, 0.25, 1.0, f64::NAN, f64::INFINITY] {
+                for bits_per_element in [-1.0, 0.0, 0.1, 12.0, f64::NAN] {
+                    let spec = StaticSetSpec { bits_per_element, hashes, alpha };
+                    let set = StaticSet::new(&elements, &spec).expect("a set");
+                    assert!(elements.iter().all(|element| set.contains(*element)), "{spec:?}");
+                }
+            }
+        }
+        let spec = StaticSetSpec { bits_per_element: 10.0, hashes: 3, alpha: 0.5 };
+        let nothing = StaticSet::new(&[], &spec).expect("a set");
+        assert!(!nothing.contains(0) && nothing.bits() == 64);
+        let vast = StaticSetSpec { bits_per_element: f64::INFINITY, ..spec };
+        assert!(StaticSet::new(&elements, &vast).is_err());
+    }
+}

@@ -1,0 +1,71 @@
+//! What sums of encodings can be made of: Algorithm 1, and the sets that decoding intersects.
+
+use crate::STATES_MAX;
+use crate::StateMix;
+
+/// A set of states, one bit each.
+pub type Mask = u32;
+
+/// Encodings whose sums (XOR) of one and two are all different, and the states that can be in a
+/// sum of three.
+///
+/// Written anew from the paper and not taken from the store, so that both are evidence.
+#[derive(Debug, Clone)]
+pub struct Codes {
+    codes: Vec<usize>,
+    of_three: Vec<Mask>,
+}
+
+impl Codes {
+    /// The greedy encodings (Algorithm 1) of so many states, at most 16.
+    ///
+    /// ```
+    /// use acsm_model::kbf::Codes;
+    ///
+    /// // 1 ⊕ 2 ⊕ 4 = 7 = 8 ⊕ 15: but 8 ⊕ 15 ⊕ x is 7 for no code x, so 7 tells the three.
+    /// assert_eq!(Codes::new(6).in_three(0, 1, 2), 0b00_0111);
+    /// ```
+    pub fn new(states: usize) -> Codes {
+        let mut codes: Vec<usize> = vec![];
+        let mut taken: Vec<usize> = vec![];
+        let mut candidate = 1;
+        while codes.len() < states.min(STATES_MAX) {
+            let mut sums = vec![candidate];
+            sums.extend(codes.iter().map(|code| code ^ candidate));
+            if !sums.iter().any(|sum| taken.contains(sum)) {
+                taken.extend(sums);
+                codes.push(candidate);
+            }
+            candidate += 1;
+        }
+        let mut of_three = vec![0; (2 * candidate).next_power_of_two()];
+        for (a, x) in codes.iter().enumerate() {
+            for (b, y) in codes.iter().enumerate() {
+                for (c, z) in codes.iter().enumerate() {
+                    if let Some(mask) = of_three.get_mut(x ^ y ^ z) {
+                        *mask |= 1 << a | 1 << b | 1 << c;
+                    }
+                }
+            }
+        }
+        Codes { codes, of_three }
+    }
+
+    /// The states that can be in the sum of three flows in these states.
+    pub fn in_three(&self, a: usize, b: usize, c: usize) -> Mask {
+        let code = |state: usize| self.codes.get(state).copied().unwrap_or(0);
+        self.of_three.get(code(a) ^ code(b) ^ code(c)).copied().unwrap_or(0)
+    }
+
+    /// The states that can be in the sum of two: those two, or any if they cancel.
+    pub fn in_two(&self, a: usize, b: usize) -> Mask {
+        let one = |state: usize| 1u32.unbounded_shl(state as u32);
+        if a == b { (1 << self.codes.len()) - 1 } else { one(a) | one(b) }
+    }
+}
+
+/// Pairs of states with the chance that two flows are in them.
+pub(super) fn pairs(mix: &StateMix) -> impl Iterator<Item = (usize, usize, f64)> {
+    let parts = || mix.parts().iter().enumerate().filter(|(_, part)| **part > 0.0);
+    parts().flat_map(move |(a, p)| parts().map(move |(b, q)| (a, b, p * q)))
+}

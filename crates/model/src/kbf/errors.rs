@@ -1,0 +1,280 @@
+//! How often a kBF errs, by the way it decodes. Exact where cells are independent.
+//!
+//! A flow in state s is known where one of its cells is its own. Else all decodings intersect
+//! what sums can be made of. A sum of two tells s and the other's state, or nothing if that is s
+//! too; a sum of three at least these three. Chances that all cells are of some kind give the rest
+//! by inclusion and exclusion. Cells with four flows or more say nothing.
+//!
+//! Known is never wrong for a flow that is there; false positives and "don't know" share what
+//! strangers that find no empty cell come to.
+
+use std::collections::BTreeMap;
+
+use super::codes::{Codes, Mask, pairs};
+use crate::counts::CellCounts;
+use crate::kbf::Decoding;
+use crate::{ErrorRates, FlowCells, StateMix};
+
+/// Errors for this mix of states.
+///
+/// `ThreeWay` looks at all sets of states: a second or so for 16 states, nothing for 6.
+///
+/// ```
+/// use acsm_model::{FlowCells, StateMix, kbf};
+/// use acsm_model::kbf::Decoding;
+///
+/// let cells = FlowCells::at_load(7, 0.69);
+/// let mixed = kbf::errors(&cells, &StateMix::even(6), Decoding::AllPairs);
+/// let same = kbf::errors(&cells, &StateMix::new(&[95.0, 1.0, 1.0, 1.0, 1.0, 1.0]), Decoding::AllPairs);
+/// assert!(same.dont_know > 3.0 * mixed.dont_know);
+/// ```
+pub fn errors(cells: &FlowCells, mix: &StateMix, decode: Decoding) -> ErrorRates {
+    errors_of(cells, &SumsOfThree::new(mix), decode)
+}
+
+/// [`errors`] with what does not depend on the load computed before.
+pub fn errors_of(cells: &FlowCells, sums: &SumsOfThree, decode: Decoding) -> ErrorRates {
+    let mix = &sums.mix;
+    let decoder = Decoder { cells, mix, codes: &sums.codes, sums };
+    let all = cells.all(|counts| counts.at_least(1));
+    let alone = all - cells.all(|counts| counts.at_least(2));
+    let (known_of_shared, dont_know) = match decode {
+        Decoding::AllPairs => {
+            (decoder.stranger_by_all_pairs(), mix.mean(|state| decoder.flow_by_all_pairs(state)))
+        }
+        Decoding::Literal => {
+            (decoder.stranger_by_the_letter(), mix.mean(|state| decoder.flow_by_the_letter(state)))
+        }
+        Decoding::ThreeWay => {
+            (decoder.stranger_three_way(), mix.mean(|state| decoder.flow_three_way(state)))
+        }
+    };
+    let false_positive = (alone + known_of_shared).max(0.0).min(all);
+    ErrorRates {
+        false_positive,
+        dont_know_absent: all - false_positive,
+        dont_know: dont_know.max(0.0),
+        ..ErrorRates::default()
+    }
+}
+
+/// What cells with three flows tell, by the mix of states.
+#[derive(Debug, Clone)]
+pub struct SumsOfThree {
+    mix: StateMix,
+    codes: Codes,
+    /// `excludes[state][wrong]`: a flow in `state` and two others tell that `wrong` is not it.
+    excludes: Vec<Vec<f64>>,
+    /// `with[a][b]`: three strangers may be in a, and may be in b.
+    with: Vec<Vec<f64>>,
+}
+
+impl SumsOfThree {
+    /// Looks at all sums of three.
+    pub fn new(mix: &StateMix) -> SumsOfThree {
+        let (codes, states) = (Codes::new(mix.states()), mix.states());
+        let mut excludes = vec![vec![0.0; states]; states];
+        let mut with = excludes.clone();
+        for (a, b, chance) in pairs(mix) {
+            for state in 0..states {
+                let mask = codes.in_three(state, a, b);
+                let third = chance * mix.part(state);
+                for (x, (excludes, with)) in excludes.iter_mut().zip(&mut with).enumerate() {
+                    if x == state {
+                        add_where(excludes, chance, |wrong| mask & 1 << wrong == 0);
+                    }
+                    if mask & 1 << x != 0 && third > 0.0 {
+                        add_where(with, third, |other| mask & 1 << other != 0);
+                    }
+                }
+            }
+        }
+        SumsOfThree { mix: mix.clone(), codes, excludes, with }
+    }
+
+    fn excludes(&self, state: usize, wrong: usize) -> f64 {
+        self.excludes.get(state).and_then(|row| row.get(wrong)).copied().unwrap_or(0.0)
+    }
+
+    fn with(&self, a: usize, b: usize) -> f64 {
+        self.with.get(a).and_then(|row| row.get(b)).copied().unwrap_or(0.0)
+    }
+}
+
+fn add_where(row: &mut [f64], chance: f64, holds: impl Fn(usize) -> bool) {
+    let chosen = row.iter_mut().enumerate().filter(|(at, _)| holds(*at));
+    chosen.for_each(|(_, sum)| *sum += chance);
+}
+
+struct Decoder<'a> {
+    cells: &'a FlowCells,
+    mix: &'a StateMix,
+    codes: &'a Codes,
+    sums: &'a SumsOfThree,
+}
+
+impl Decoder<'_> {
+    /// The states other than `state`, with their parts.
+    fn others(&self, state: usize) -> impl Iterator<Item = (usize, f64)> {
+        let parts = self.mix.parts().iter().copied().enumerate();
+        parts.filter(move |(other, part)| *other != state && *part > 0.0)
+    }
+
+    /// "Don't know": no cell is the flow's own, and the cells with one other say nothing, or all the
+    /// same, which no cell with two others refutes.
+    fn flow_by_all_pairs(&self, state: usize) -> f64 {
+        let own = self.mix.part(state);
+        let silent = self.cells.all(|c| c.at_least(2) + c.exactly(1) * own);
+        let stuck = |(wrong, part): (usize, f64)| {
+            let keeps = 1.0 - self.sums.excludes(state, wrong);
+            let rest = |c: &CellCounts| c.at_least(3) + c.exactly(2) * keeps + c.exactly(1) * own;
+            self.cells.all(|c| rest(c) + c.exactly(1) * part) - self.cells.all(rest)
+        };
+        silent + self.others(state).map(stuck).sum::<f64>()
+    }
+
+    /// As Algorithms 6 and 7 are printed: the first two sums of two that say something must
+    /// differ; if there is one, the first sum of three must refute it.
+    fn flow_by_the_letter(&self, state: usize) -> f64 {
+        let own = self.mix.part(state);
+        let shared = self.cells.all(|c| c.at_least(1));
+        let silent = |c: &CellCounts| c.at_least(2) + c.exactly(1) * own;
+        let mute = |c: &CellCounts| c.at_least(3) + c.exactly(1) * own;
+        let (mut one, mut one_refuted, mut same) = (0.0, 0.0, 0.0);
+        for (wrong, part) in self.others(state) {
+            let pair = |c: &CellCounts| c.exactly(1) * part;
+            let with_one = self.cells.all_but_one(silent, pair);
+            one += with_one;
+            one_refuted +=
+                self.sums.excludes(state, wrong) * (with_one - self.cells.all_but_one(mute, pair));
+            same += part * part;
+        }
+        let two_or_more = (shared - self.cells.all(silent) - one).max(0.0);
+        let differ = if own < 1.0 { 1.0 - same / ((1.0 - own) * (1.0 - own)) } else { 0.0 };
+        shared - two_or_more * differ - one_refuted
+    }
+
+    /// Some wrong state survives all sums of two and three.
+    fn flow_three_way(&self, state: usize) -> f64 {
+        let parts = self.mix.parts().iter().copied().enumerate();
+        let two =
+            self.supersets(parts.map(|(other, part)| (self.codes.in_two(state, other), part)));
+        let three = pairs(self.mix).map(|(a, b, odds)| (self.codes.in_three(state, a, b), odds));
+        let three = self.supersets(three);
+        let sets = (1..two.len()).filter(|set| set & 1 << state == 0);
+        let terms = sets.map(|set| (sign(set), get(&two, set), get(&three, set)));
+        self.sum(terms, |c, two, three| c.at_least(3) + c.exactly(2) * three + c.exactly(1) * two)
+    }
+
+    /// Known: the sums of two that say something agree in one state, or in two of which the sums of
+    /// three leave one.
+    fn stranger_by_all_pairs(&self) -> f64 {
+        let same = self.mix.sameness();
+        let silent = |c: &CellCounts| c.at_least(3) + c.exactly(2) * same;
+        let none = self.cells.all(silent);
+        let all_in = |chance: f64| self.cells.all(|c| silent(c) + c.exactly(2) * chance) - none;
+        let mut known = 0.0;
+        for (a, p) in self.others(usize::MAX) {
+            known += all_in(2.0 * p * (1.0 - p));
+            for (b, q) in self.others(a) {
+                known -= all_in(2.0 * p * q);
+                known += self.one_left(a, b, 2.0 * p * q);
+            }
+        }
+        known
+    }
+
+    /// All sums of two that say something say {a, b}, and the sums of three leave a alone.
+    fn one_left(&self, a: usize, b: usize, chance: f64) -> f64 {
+        let same = self.mix.sameness();
+        let left = |three: f64| {
+            let rest = |c: &CellCounts| c.at_least(4) + c.exactly(3) * three + c.exactly(2) * same;
+            self.cells.all(|c| rest(c) + c.exactly(2) * chance) - self.cells.all(rest)
+        };
+        left(self.sums.with(a, a)) - left(self.sums.with(a, b))
+    }
+
+    fn stranger_by_the_letter(&self) -> f64 {
+        let same = self.mix.sameness();
+        let silent = |c: &CellCounts| c.at_least(3) + c.exactly(2) * same;
+        let mute = |c: &CellCounts| c.at_least(4) + c.exactly(2) * same;
+        let (mut one_left, mut meet) = (0.0, 0.0);
+        for (a, p) in self.others(usize::MAX) {
+            for (b, q) in self.others(a) {
+                let pair = |c: &CellCounts| c.exactly(2) * 2.0 * p * q;
+                let with_three =
+                    self.cells.all_but_one(silent, pair) - self.cells.all_but_one(mute, pair);
+                one_left += (self.sums.with(a, a) - self.sums.with(a, b)) * with_three;
+                // Another pair that shares a with this one, and not b.
+                meet += p * q * 2.0 * p * (1.0 - p - q);
+            }
+        }
+        let differing = 1.0 - same;
+        let shared = self.cells.all(|c| c.at_least(2));
+        let one = self.cells.all_but_one(silent, |c| c.exactly(2) * differing);
+        let two_or_more = (shared - self.cells.all(silent) - one).max(0.0);
+        // Unordered pairs have twice the chance of ordered ones; so has which of the two is shared.
+        let share_one = if differing > 0.0 { 2.0 * meet / (differing * differing) } else { 0.0 };
+        two_or_more * share_one + one_left
+    }
+
+    fn stranger_three_way(&self) -> f64 {
+        let two =
+            self.supersets(pairs(self.mix).map(|(a, b, odds)| (self.codes.in_two(a, b), odds)));
+        let of_third = |(a, b, odds): (usize, usize, f64)| {
+            let parts = self.mix.parts().iter().enumerate();
+            parts.map(move |(c, part)| (a, b, c, odds * part))
+        };
+        let triples = pairs(self.mix).flat_map(of_third);
+        let three =
+            self.supersets(triples.map(|(a, b, c, odds)| (self.codes.in_three(a, b, c), odds)));
+        let size = |set: usize| f64::from(set.count_ones());
+        let terms =
+            (1..two.len()).map(|set| (size(set) * sign(set), get(&two, set), get(&three, set)));
+        self.sum(terms, |c, two, three| c.at_least(4) + c.exactly(3) * three + c.exactly(2) * two)
+    }
+
+    /// For each set of states, the chance that a mask holds all of it. One state gets a second,
+    /// which no sum holds, beside it: what no sum refutes is never known.
+    fn supersets(&self, masks: impl Iterator<Item = (Mask, f64)>) -> Vec<f64> {
+        let states = self.mix.states().max(2);
+        let mut odds = vec![0.0; 1 << states];
+        for (mask, chance) in masks {
+            odds.iter_mut().skip(mask as usize).take(1).for_each(|odds| *odds += chance);
+        }
+        for state in 0..states {
+            for set in (0..odds.len()).filter(|set| set & 1 << state == 0) {
+                let larger = get(&odds, set | 1 << state);
+                odds.iter_mut().skip(set).take(1).for_each(|odds| *odds += larger);
+            }
+        }
+        odds
+    }
+
+    /// Σ weight · P(all cells are of a kind), where the kind depends on two chances. Sets of states
+    /// with the same chances go together, where their weights cancel before anything is lost.
+    fn sum(
+        &self,
+        terms: impl Iterator<Item = (f64, f64, f64)>,
+        kind: impl Fn(&CellCounts, f64, f64) -> f64,
+    ) -> f64 {
+        let mut weights: BTreeMap<(u64, u64), f64> = BTreeMap::new();
+        for (weight, two, three) in terms {
+            *weights.entry((two.to_bits(), three.to_bits())).or_default() += weight;
+        }
+        let term = |((two, three), weight): (&(u64, u64), &f64)| {
+            let (two, three) = (f64::from_bits(*two), f64::from_bits(*three));
+            weight * self.cells.all(|counts| kind(counts, two, three))
+        };
+        weights.iter().filter(|(_, weight)| **weight != 0.0).map(term).sum()
+    }
+}
+
+fn get(odds: &[f64], set: usize) -> f64 {
+    odds.get(set).copied().unwrap_or(0.0)
+}
+
+/// The sign of a set in inclusion and exclusion.
+fn sign(set: usize) -> f64 {
+    if set.count_ones() % 2 == 1 { 1.0 } else { -1.0 }
+}

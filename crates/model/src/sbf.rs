@@ -1,0 +1,105 @@
+//! `sbf`: a cell tells the state of its flows while all of them are in the same; ACSM 2006 §3.3.
+//!
+//! A flow in state s is beside flows of other states on a cell that says nothing. Others come as a
+//! Poisson process, those in other states as one thinned to 1 − p_s: the cell is lost with
+//! 1 − e^{−λ(1−p_s)}, the flow if all its cells are. A flow that changes its state on a cell it
+//! shares makes that cell say nothing, for good: flows that change count as different even where
+//! they end up the same.
+
+use super::counts::{COUNT_MAX, CellCounts};
+use super::special::power;
+use super::{ErrorRates, FlowCells, StateMix};
+
+/// Points of the mean over ages.
+const AGES: u32 = 8;
+
+/// Errors of flows that keep the state they came in. Valid up to some 8 flows a cell: 15 and more
+/// are taken for 15.
+///
+/// ```
+/// use acsm_model::{FlowCells, StateMix, sbf};
+///
+/// let cells = FlowCells::at_load(3, 0.7);
+/// let few = sbf::errors(&cells, &StateMix::new(&[0.9, 0.1]));
+/// let many = sbf::errors(&cells, &StateMix::even(2));
+/// assert!(few.dont_know < many.dont_know);
+/// ```
+pub fn errors(cells: &FlowCells, mix: &StateMix) -> ErrorRates {
+    errors_of_changing_flows(cells, mix, 1.0)
+}
+
+/// Errors under the rule of the kBF papers, where a cell with two or more flows says nothing.
+pub fn errors_by_the_kbf_papers(cells: &FlowCells, mix: &StateMix) -> ErrorRates {
+    errors_of_changing_flows(cells, mix, 0.0)
+}
+
+/// Errors where the part `kept` of the flows has not changed its state since it came, and the
+/// others have changed it soon after.
+///
+/// On a shared cell that tells a state all flows are in it, and all but the first have kept it. A
+/// flow that came early is the first on many of its cells, so this is a mean over ages.
+pub fn errors_of_changing_flows(cells: &FlowCells, mix: &StateMix, kept: f64) -> ErrorRates {
+    let kept = kept.clamp(0.0, 1.0);
+    // Where all flows keep their state it does not matter who was first.
+    let ages = if kept < 1.0 { AGES } else { 1 };
+    let lost = |state: usize| {
+        let of_age = |earlier: f64| lost_at(cells, mix.part(state), kept, earlier);
+        let middles = (0..ages).map(|age| (f64::from(age) + 0.5) / f64::from(ages));
+        middles.map(of_age).sum::<f64>() / f64::from(ages)
+    };
+    // A cell of a stranger that says `state`: the first flow in it, the others in it and kept.
+    let says = |counts: &CellCounts, state: usize| -> f64 {
+        let part = mix.part(state);
+        let but_first = part * kept;
+        part * counts.chances().iter().skip(1).rev().fold(0.0, |sum, c| sum * but_first + c)
+    };
+    let mute = |counts: &CellCounts| {
+        let telling: f64 = (0..mix.states()).map(|state| says(counts, state)).sum();
+        (counts.at_least(1) - telling).max(0.0)
+    };
+    let dont_know_absent = cells.all(mute);
+    let only = |state: usize| cells.all(|counts| mute(counts) + says(counts, state));
+    let known = (0..mix.states()).map(|state| (only(state) - dont_know_absent).max(0.0));
+    ErrorRates {
+        false_positive: known.sum(),
+        dont_know_absent,
+        dont_know: mean_by_part(mix, lost),
+        ..ErrorRates::default()
+    }
+}
+
+/// The mean over flows of what depends on the part of a state alone.
+fn mean_by_part(mix: &StateMix, f: impl Fn(usize) -> f64) -> f64 {
+    let mut known: Vec<(f64, f64)> = vec![];
+    mix.mean(|state| {
+        let part = mix.part(state);
+        if let Some((_, value)) = known.iter().find(|(known, _)| *known == part) {
+            return *value;
+        }
+        let value = f(state);
+        known.push((part, value));
+        value
+    })
+}
+
+/// The chance that all cells of a flow are lost, in a state that the part `part` of flows is in,
+/// where the part `earlier` of others came before it.
+fn lost_at(cells: &FlowCells, part: f64, kept: f64, earlier: f64) -> f64 {
+    // Chances that a cell with so many others tells the state.
+    let if_first = |others: usize| power((1.0 - earlier) * part * kept, others);
+    let if_later = |others: usize| match others.checked_sub(1) {
+        None => 0.0,
+        Some(but_first) => {
+            power(part, others) * power(kept, but_first) * (1.0 - power(1.0 - earlier, others))
+        }
+    };
+    let loses = |tells: &dyn Fn(usize) -> f64| {
+        let mute: [f64; COUNT_MAX + 1] = std::array::from_fn(|others| 1.0 - tells(others));
+        cells.all(|counts| {
+            counts.chances().iter().zip(mute).map(|(chance, mute)| chance * mute).sum()
+        })
+    };
+    // A flow that changed must have been first, where it was alone.
+    let changed = if kept < 1.0 { loses(&if_first) } else { 0.0 };
+    kept * loses(&|others| if_first(others) + if_later(others)) + (1.0 - kept) * changed
+}
