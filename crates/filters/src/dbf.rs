@@ -9,9 +9,10 @@ use super::aging::{Epoch, Stamp};
 use super::cells::{Cells, InLine};
 use super::error::StoreError;
 use super::layout::{Layout, SLOTS_PER_WORD, Slots};
-use super::recent::{Striped, Stripes};
-use super::stats::{Insertion, StoreStats};
-use super::{Erase, Flow, Store};
+use super::recycling::Erase;
+use super::stats::StoreStats;
+use super::store::{Found, Insertion, Lines, Store};
+use crate::digest::FlowId;
 use crate::memory::Arena;
 use crate::spec::Sizing;
 use crate::state::{Lookup, State};
@@ -136,42 +137,44 @@ fn groups<'l>(
 }
 
 impl<const BITS: u32, const TIMED: bool> Store for Dbf<BITS, TIMED> {
+    type Key = ();
     type Place = FlowDigest;
+    /// The states in which the flow was found, one bit each.
+    type Handle = u16;
 
-    const WRITES_UNKNOWN: bool = false;
+    const WRITES_WITHOUT_OLD_STATE: bool = false;
 
     #[inline]
-    fn locate(&self, flow: &Flow) -> FlowDigest {
-        FlowDigest(flow.id.position_bits())
+    fn locate(&self, id: FlowId, (): ()) -> FlowDigest {
+        FlowDigest(id.position_bits())
     }
 
     #[inline]
-    fn prefetch(&mut self, place: &FlowDigest) {
+    fn prefetch(&self, place: &FlowDigest) {
         for state in self.states() {
             let groups = groups(&self.layout, place, state);
             groups.for_each(|(line, _)| self.cells.prefetch(line));
         }
     }
 
-    fn lookup(&mut self, place: &FlowDigest, now: Epoch) -> Lookup {
-        let mut hits = self.states().filter(|&state| self.contains(place, state, now));
-        match (hits.next(), hits.next()) {
-            (None, _) => Lookup::Absent,
-            (Some(state), None) => Lookup::Known(state),
+    fn lookup(&mut self, place: &FlowDigest, now: Epoch) -> Found<u16> {
+        let found = self.states().filter(|&state| self.contains(place, state, now));
+        let states = found.fold(0u16, |states, state| states | 1 << state.index());
+        let answer = match (states.count_ones(), State::new(states.trailing_zeros() as usize)) {
+            (1, Some(state)) => Lookup::Known(state),
+            (0, _) => Lookup::Absent,
             _ => Lookup::DontKnow,
-        }
+        };
+        Found { answer, settled: true, handle: states }
     }
 
-    fn touch(&mut self, place: &FlowDigest, found: Lookup, stamp: Stamp) {
-        if let Lookup::Known(state) = found {
-            return self.touch_element(place, state, stamp);
-        }
-        // Which states hit is decided before the first touch, so that none brings in another.
-        let hits = self
-            .states()
-            .filter(|&state| found == Lookup::Absent || self.contains(place, state, stamp.now()));
-        let hits = hits.fold(0u32, |mask, state| mask | 1 << state.index());
-        for state in self.states().filter(|state| hits >> state.index() & 1 == 1) {
+    fn touch(&mut self, place: &FlowDigest, found: &Found<u16>, stamp: Stamp) {
+        let states = match found.answer {
+            Lookup::Known(state) => 1 << state.index(),
+            Lookup::DontKnow => found.handle,
+            Lookup::Absent => u16::MAX,
+        };
+        for state in self.states().filter(|state| states >> state.index() & 1 == 1) {
             self.touch_element(place, state, stamp);
         }
     }
@@ -181,21 +184,28 @@ impl<const BITS: u32, const TIMED: bool> Store for Dbf<BITS, TIMED> {
         self.counts.inserted += 1;
         self.counts.cells_shared += shared_cells as u64;
         self.counts.inserts_of_present += u64::from(shared_cells == self.layout.hashes());
-        Insertion::Stored { shared_cells }
+        Insertion::Stored { shared_cells, answer: None }
     }
 
-    fn modify(&mut self, place: &FlowDigest, old: Lookup, new: State, stamp: Stamp) {
-        match old {
+    fn modify(
+        &mut self,
+        place: &FlowDigest,
+        found: &Found<u16>,
+        new: State,
+        stamp: Stamp,
+    ) -> Option<Lookup> {
+        match found.answer {
             Lookup::Known(old) if old != new => {
                 self.take(place, old, stamp.now());
                 self.add(place, new, stamp);
             }
-            _ => self.touch(place, old, stamp),
+            _ => self.touch(place, found, stamp),
         }
+        None
     }
 
-    fn delete(&mut self, place: &FlowDigest, old: Lookup, now: Epoch) {
-        if let Lookup::Known(state) = old {
+    fn delete(&mut self, place: &FlowDigest, found: &Found<u16>, now: Epoch) {
+        if let Lookup::Known(state) = found.answer {
             self.take(place, state, now);
             self.counts.deleted += 1;
         }
@@ -205,25 +215,21 @@ impl<const BITS: u32, const TIMED: bool> Store for Dbf<BITS, TIMED> {
         self.cells.sweep(now, budget_cells)
     }
 
+    #[inline]
+    fn lines(&self, place: &FlowDigest) -> Lines {
+        // Blocked, a flow has the same lines in all states.
+        let line = |n| self.layout.group(place.0, n).line();
+        match self.layout.groups() {
+            groups @ 1..=2 if self.layout.is_blocked() => Lines::of(line(0), line(groups - 1)),
+            _ => Lines::ALL,
+        }
+    }
+
     fn stats(&self) -> StoreStats {
         let stats = self.layout.stats(self.cells.occupied(), self.cells.aged(), self.counts);
         // Each state is a chance.
         let miss = (1.0 - stats.false_positive_chance).powi(self.states as i32);
         StoreStats { false_positive_chance: 1.0 - miss, ..stats }
-    }
-}
-
-impl<const BITS: u32, const TIMED: bool> Striped for Dbf<BITS, TIMED> {
-    #[inline]
-    fn stripes(&self, place: &FlowDigest) -> Stripes {
-        // Blocked, a flow has the same lines in all states.
-        let line = |n| self.layout.group(place.0, n).line();
-        match self.layout.groups() {
-            groups @ 1..=2 if self.layout.is_blocked() => {
-                Stripes::of_lines(line(0), line(groups - 1))
-            }
-            _ => Stripes::WHOLE,
-        }
     }
 }
 

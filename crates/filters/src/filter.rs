@@ -8,9 +8,10 @@ use super::aging::{Epoch, Stamp};
 use super::cells::{Cells, InLine};
 use super::error::StoreError;
 use super::layout::{Group, Layout, SLOTS_PER_WORD, Slots};
-use super::recent::{Striped, Stripes};
-use super::stats::{Insertion, StoreStats};
-use super::{Erase, Flow, Store};
+use super::recycling::Erase;
+use super::stats::StoreStats;
+use super::store::{Found, Insertion, Lines, Store};
+use crate::digest::FlowId;
 use crate::memory::Arena;
 use crate::spec::{HASHES_LIMIT, Sizing};
 use crate::state::{Lookup, State};
@@ -22,7 +23,7 @@ pub trait CellRule: Send {
     type Salt;
 
     /// Whether a flow can be modified and deleted when its old state is not known.
-    const WRITES_UNKNOWN: bool;
+    const WRITES_WITHOUT_OLD_STATE: bool;
 
     /// The salts of the flow with this digest, one for each of its cells.
     fn salts(digest: u64) -> impl Iterator<Item = Self::Salt>;
@@ -55,12 +56,12 @@ pub struct CellPlace {
 
 const GROUPS_KEPT: usize = 2;
 
-/// Within one store, the digest says it all.
-impl PartialEq for CellPlace {
-    #[inline]
-    fn eq(&self, other: &CellPlace) -> bool {
-        self.digest == other.digest
-    }
+/// Where a lookup found a flow: its place tells that, so only its age is left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CellHandle {
+    /// Whether all its cells were touched in the epoch of the lookup: touching them again would
+    /// change nothing.
+    all_fresh: bool,
 }
 
 impl CellPlace {
@@ -97,12 +98,7 @@ pub struct CellFilter<R, const BITS: u32, const TIMED: bool> {
     layout: Layout,
     cells: Cells<BITS, TIMED>,
     counts: StoreStats,
-    /// The flow looked up last, and when, if all its cells bear that epoch's stamp already and
-    /// nothing was written since: to touch it would change nothing.
-    fresh: Option<(u64, Epoch)>,
-    /// What the cells say of the flow written last.
-    written: Option<Lookup>,
-    /// The cells of the flow looked up or written last: room that is used again.
+    /// The cells of the flow looked up or written last: a buffer that is reused.
     values: [u32; HASHES_LIMIT + SLOTS_PER_WORD],
 }
 
@@ -117,7 +113,7 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> CellFilter<R, BITS, TIMED>
         let layout = Layout::new(sizing);
         let cells = Cells::new_in(arena, layout.cells())?;
         let (counts, values) = (StoreStats::default(), [0; HASHES_LIMIT + SLOTS_PER_WORD]);
-        Ok(CellFilter { rule, layout, cells, counts, fresh: None, written: None, values })
+        Ok(CellFilter { rule, layout, cells, counts, values })
     }
 
     /// The cells of a flow as the rule sees them.
@@ -142,14 +138,14 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> CellFilter<R, BITS, TIMED>
         }
     }
 
-    /// Changes a flow's cells, touches them, and takes note of what they say now.
+    /// Changes a flow's cells and touches them. Returns what they say now, unless one is empty.
     #[inline(always)]
     fn write(
         &mut self,
         place: &CellPlace,
         stamp: Stamp,
         mut change: impl FnMut(&R, R::Salt, u32) -> u32,
-    ) {
+    ) -> Option<Lookup> {
         let CellFilter { rule, layout, cells, values, .. } = self;
         let mut kept = values.iter_mut();
         let (mut salts, mut any_empty) = (R::salts(place.digest), false);
@@ -161,8 +157,7 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> CellFilter<R, BITS, TIMED>
                 *value
             });
         }
-        self.fresh = None;
-        self.written = (!any_empty).then(|| self.read_values(place));
+        (!any_empty).then(|| self.read_values(place))
     }
 
     /// What the cells that were read or written last say together.
@@ -176,62 +171,61 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> CellFilter<R, BITS, TIMED>
     fn old_state(old: Lookup) -> Option<Option<State>> {
         match old {
             Lookup::Known(state) => Some(Some(state)),
-            Lookup::DontKnow if R::WRITES_UNKNOWN => Some(None),
+            Lookup::DontKnow if R::WRITES_WITHOUT_OLD_STATE => Some(None),
             _ => None,
         }
     }
 }
 
 impl<R: CellRule, const BITS: u32, const TIMED: bool> Store for CellFilter<R, BITS, TIMED> {
+    type Key = ();
     type Place = CellPlace;
+    type Handle = CellHandle;
 
-    const WRITES_UNKNOWN: bool = R::WRITES_UNKNOWN;
+    const WRITES_WITHOUT_OLD_STATE: bool = R::WRITES_WITHOUT_OLD_STATE;
 
     #[inline]
-    fn locate(&self, flow: &Flow) -> CellPlace {
-        CellPlace::new(&self.layout, flow.id.position_bits())
+    fn locate(&self, id: FlowId, (): ()) -> CellPlace {
+        CellPlace::new(&self.layout, id.position_bits())
     }
 
     #[inline]
-    fn prefetch(&mut self, place: &CellPlace) {
+    fn prefetch(&self, place: &CellPlace) {
         for (line, _) in place.lines(&self.layout) {
             self.cells.prefetch(line);
         }
     }
 
     #[inline]
-    fn lookup(&mut self, place: &CellPlace, now: Epoch) -> Lookup {
-        self.fresh = None;
+    fn lookup(&mut self, place: &CellPlace, now: Epoch) -> Found<CellHandle> {
         let CellFilter { layout, cells, values, .. } = self;
-        let (mut kept, mut all_fresh) = (0, true);
+        let (mut read, mut all_fresh) = (0, true);
         for (line, slots) in place.lines(layout) {
-            let Some(room) = values.get_mut(kept..).and_then(<[u32]>::first_chunk_mut) else {
+            let Some(room) = values.get_mut(read..).and_then(<[u32]>::first_chunk_mut) else {
                 break;
             };
             let (seen, count) = cells.line(line, now).read(slots, room);
-            kept += count;
+            read += count;
             if seen == InLine::Missing {
-                return Lookup::Absent;
+                let handle = CellHandle { all_fresh: false };
+                return Found { answer: Lookup::Absent, settled: true, handle };
             }
             all_fresh &= seen == InLine::Fresh;
         }
-        if all_fresh {
-            self.fresh = Some((place.digest, now));
-        }
-        self.read_values(place)
+        let answer = self.read_values(place);
+        Found { answer, settled: true, handle: CellHandle { all_fresh } }
     }
 
     #[inline]
-    fn touch(&mut self, place: &CellPlace, _found: Lookup, stamp: Stamp) {
-        let is_fresh = self.fresh == Some((place.digest, stamp.now()));
-        if TIMED && !stamp.half && !is_fresh {
+    fn touch(&mut self, place: &CellPlace, found: &Found<CellHandle>, stamp: Stamp) {
+        if TIMED && !stamp.half && !found.handle.all_fresh {
             self.touch_cells(place, stamp);
         }
     }
 
     fn insert(&mut self, place: &CellPlace, state: State, stamp: Stamp) -> Insertion {
         let (mut shared_cells, mut saturations) = (0, 0);
-        self.write(place, stamp, |rule, salt, old| {
+        let answer = self.write(place, stamp, |rule, salt, old| {
             let new = rule.insert(old, salt, state);
             shared_cells += usize::from(old != 0);
             if rule.is_saturated(new) {
@@ -243,25 +237,31 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> Store for CellFilter<R, BI
         self.counts.saturations += saturations;
         self.counts.cells_shared += shared_cells as u64;
         self.counts.inserts_of_present += u64::from(shared_cells == self.layout.hashes());
-        Insertion::Stored { shared_cells }
+        Insertion::Stored { shared_cells, answer }
     }
 
-    fn modify(&mut self, place: &CellPlace, old: Lookup, new: State, stamp: Stamp) {
-        let Some(old) = Self::old_state(old) else {
-            self.written = None;
-            return self.touch(place, old, stamp);
+    fn modify(
+        &mut self,
+        place: &CellPlace,
+        found: &Found<CellHandle>,
+        new: State,
+        stamp: Stamp,
+    ) -> Option<Lookup> {
+        let Some(old) = Self::old_state(found.answer) else {
+            self.touch(place, found, stamp);
+            return None;
         };
         let mut absent = false;
-        self.write(place, stamp, |rule, salt, cell| {
+        let answer = self.write(place, stamp, |rule, salt, cell| {
             absent |= cell == 0;
             if cell == 0 { 0 } else { rule.modify(cell, salt, old, new) }
         });
         self.counts.writes_to_absent += u64::from(absent);
+        answer
     }
 
-    fn delete(&mut self, place: &CellPlace, old: Lookup, now: Epoch) {
-        let Some(old) = Self::old_state(old) else { return };
-        (self.fresh, self.written) = (None, None);
+    fn delete(&mut self, place: &CellPlace, found: &Found<CellHandle>, now: Epoch) {
+        let Some(old) = Self::old_state(found.answer) else { return };
         let mut absent = false;
         let mut salts = R::salts(place.digest);
         for (line, slots) in place.lines(&self.layout) {
@@ -281,25 +281,18 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool> Store for CellFilter<R, BI
         self.cells.sweep(now, budget_cells)
     }
 
-    fn stats(&self) -> StoreStats {
-        self.layout.stats(self.cells.occupied(), self.cells.aged(), self.counts)
-    }
-}
-
-impl<R: CellRule, const BITS: u32, const TIMED: bool> Striped for CellFilter<R, BITS, TIMED> {
     #[inline]
-    fn stripes(&self, place: &CellPlace) -> Stripes {
+    fn lines(&self, place: &CellPlace) -> Lines {
         let [one, other] = place.kept.map(|group| group.line());
         match self.layout.groups() {
-            1 => Stripes::of_lines(one, one),
-            2 => Stripes::of_lines(one, other),
-            _ => Stripes::WHOLE,
+            1 => Lines::of(one, one),
+            2 => Lines::of(one, other),
+            _ => Lines::ALL,
         }
     }
 
-    #[inline]
-    fn after_write(&self) -> Option<Lookup> {
-        self.written
+    fn stats(&self) -> StoreStats {
+        self.layout.stats(self.cells.occupied(), self.cells.aged(), self.counts)
     }
 }
 
@@ -310,7 +303,6 @@ impl<R: CellRule, const BITS: u32> Erase for CellFilter<R, BITS, false> {
     }
 
     fn erase(&mut self) {
-        self.fresh = None;
         self.cells.erase();
     }
 }

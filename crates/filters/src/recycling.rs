@@ -14,14 +14,14 @@
 
 use super::aging::{Epoch, Stamp};
 use super::error::StoreError;
-use super::stats::{Insertion, StoreStats};
-use super::{Flow, Store};
+use super::stats::StoreStats;
+use super::store::{Found, Insertion, Lines, Store};
 use crate::digest::FlowId;
 use crate::spec::{RecycleAt, Sizing};
 use crate::state::{Lookup, State};
 
 /// A store that can be emptied at once.
-pub trait Erase: Store<Place: PartialEq> {
+pub trait Erase: Store {
     /// How many cells are in use.
     fn occupied(&self) -> u64;
 
@@ -81,8 +81,6 @@ pub struct Recycling<S: Store> {
     recycles: u64,
     moved: u64,
     retained: u64,
-    /// The flow looked up last, if only the frozen array has it and nothing was written since.
-    in_frozen: Option<S::Place>,
 }
 
 impl<S: Erase> Recycling<S> {
@@ -111,15 +109,13 @@ impl<S: Erase> Recycling<S> {
             recycles: 0,
             moved: 0,
             retained: 0,
-            in_frozen: None,
         })
     }
 
     /// Inserts into the active array; says whether it is full now.
     fn admit(&mut self, place: &S::Place, state: State, stamp: Stamp) -> (Insertion, bool) {
         let insertion = self.active.insert(place, state, stamp);
-        let took_empty =
-            matches!(insertion, Insertion::Stored { shared_cells } if shared_cells < self.hashes);
+        let took_empty = matches!(insertion, Insertion::Stored { shared_cells, .. } if shared_cells < self.hashes);
         self.flows += u64::from(took_empty);
         (insertion, self.is_full())
     }
@@ -155,21 +151,16 @@ impl<S: Erase> Recycling<S> {
         self.flows = 0;
     }
 
-    /// Whether the flow is in the frozen array and not in the active one.
-    fn is_in_frozen(&mut self, place: &S::Place, now: Epoch) -> bool {
-        if self.frozen.is_none() {
-            return false;
-        }
-        if self.in_frozen != Some(*place) {
-            self.lookup(place, now);
-        }
-        self.in_frozen.take().is_some()
-    }
-
-    /// Moves a flow from the frozen array to the active one.
-    fn thaw(&mut self, place: &S::Place, old: State, new: State, stamp: Stamp) {
+    /// Moves a flow from the frozen array, where `found` was, to the active one.
+    fn move_to_active(
+        &mut self,
+        place: &S::Place,
+        found: &Found<S::Handle>,
+        new: State,
+        stamp: Stamp,
+    ) {
         if let Some(frozen) = &mut self.frozen {
-            frozen.delete(place, Lookup::Known(old), stamp.now());
+            frozen.delete(place, found, stamp.now());
         }
         self.moved += 1;
         if self.admit(place, new, stamp).1 {
@@ -178,84 +169,127 @@ impl<S: Erase> Recycling<S> {
     }
 }
 
-impl<S: Erase> Store for Recycling<S> {
-    type Place = S::Place;
+/// Which array answered a lookup, and where in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RecyclingHandle<H> {
+    /// Whether it was the frozen array; the active one does not have the flow then.
+    in_frozen: bool,
+    inner: H,
+}
 
-    const WRITES_UNKNOWN: bool = S::WRITES_UNKNOWN;
-    const LOCATES_FREELY: bool = S::LOCATES_FREELY;
+/// The same as the array saw it.
+fn inner<H: Copy>(found: &Found<RecyclingHandle<H>>) -> Found<H> {
+    Found { answer: found.answer, settled: found.settled, handle: found.handle.inner }
+}
+
+impl<S: Erase> Store for Recycling<S> {
+    type Key = S::Key;
+    type Place = S::Place;
+    type Handle = RecyclingHandle<S::Handle>;
+
+    const WRITES_WITHOUT_OLD_STATE: bool = S::WRITES_WITHOUT_OLD_STATE;
 
     #[inline]
-    fn locate(&self, flow: &Flow) -> S::Place {
-        self.active.locate(flow)
+    fn locate(&self, id: FlowId, key: S::Key) -> S::Place {
+        self.active.locate(id, key)
     }
 
     #[inline]
-    fn prefetch(&mut self, place: &S::Place) {
+    fn prefetch(&self, place: &S::Place) {
         self.active.prefetch(place);
-        if let Some(frozen) = &mut self.frozen {
+        if let Some(frozen) = &self.frozen {
             frozen.prefetch(place);
         }
     }
 
     #[inline]
-    fn lookup(&mut self, place: &S::Place, now: Epoch) -> Lookup {
-        let answer = self.active.lookup(place, now);
-        let Some(frozen) = &mut self.frozen else { return answer };
-        self.in_frozen = None;
-        if answer != Lookup::Absent {
-            return answer;
+    fn lookup(&mut self, place: &S::Place, now: Epoch) -> Found<Self::Handle> {
+        let found = self.active.lookup(place, now);
+        let active = Found {
+            answer: found.answer,
+            settled: found.settled,
+            handle: RecyclingHandle { in_frozen: false, inner: found.handle },
+        };
+        let Some(frozen) = &mut self.frozen else { return active };
+        if active.answer != Lookup::Absent {
+            return active;
         }
-        let answer = frozen.lookup(place, now);
-        self.in_frozen = (answer != Lookup::Absent).then_some(*place);
-        answer
+        let found = frozen.lookup(place, now);
+        match found.answer {
+            Lookup::Absent => active,
+            // A touch will move it.
+            answer => Found {
+                answer,
+                settled: false,
+                handle: RecyclingHandle { in_frozen: true, inner: found.handle },
+            },
+        }
     }
 
     #[inline]
-    fn touch(&mut self, place: &S::Place, found: Lookup, stamp: Stamp) {
-        if let Lookup::Known(state) = found
-            && self.is_in_frozen(place, stamp.now())
+    fn touch(&mut self, place: &S::Place, found: &Found<Self::Handle>, stamp: Stamp) {
+        if let Lookup::Known(state) = found.answer
+            && found.handle.in_frozen
         {
-            self.thaw(place, state, state, stamp);
+            self.move_to_active(place, &inner(found), state, stamp);
         }
     }
 
     fn insert(&mut self, place: &S::Place, state: State, stamp: Stamp) -> Insertion {
-        self.in_frozen = None;
         let (insertion, full) = self.admit(place, state, stamp);
         if full {
             self.begin_cycle_with(place, state, stamp);
         }
-        insertion
+        match insertion {
+            Insertion::Stored { shared_cells, .. } if full => {
+                Insertion::Stored { shared_cells, answer: None }
+            }
+            insertion => insertion,
+        }
     }
 
-    fn modify(&mut self, place: &S::Place, old: Lookup, new: State, stamp: Stamp) {
-        if self.is_in_frozen(place, stamp.now()) {
-            return match (old, &mut self.frozen) {
-                (Lookup::Known(old), _) => self.thaw(place, old, new, stamp),
-                (_, Some(frozen)) => frozen.modify(place, old, new, stamp),
+    fn modify(
+        &mut self,
+        place: &S::Place,
+        found: &Found<Self::Handle>,
+        new: State,
+        stamp: Stamp,
+    ) -> Option<Lookup> {
+        let found_inside = inner(found);
+        if found.handle.in_frozen {
+            match (found.answer, &mut self.frozen) {
+                (Lookup::Known(_), _) => self.move_to_active(place, &found_inside, new, stamp),
+                (_, Some(frozen)) => drop(frozen.modify(place, &found_inside, new, stamp)),
                 _ => {}
-            };
+            }
+            return None;
         }
         let occupied = self.active.occupied();
-        self.active.modify(place, old, new, stamp);
+        let answer = self.active.modify(place, &found_inside, new, stamp);
         // A dbf takes other cells for the new state.
         if self.active.occupied() > occupied && self.is_beyond() {
             self.begin_cycle_with(place, new, stamp);
+            return None;
         }
+        answer
     }
 
-    fn delete(&mut self, place: &S::Place, old: Lookup, now: Epoch) {
-        let in_frozen = self.is_in_frozen(place, now);
-        let half = self.frozen.as_mut().filter(|_| in_frozen).unwrap_or(&mut self.active);
-        half.delete(place, old, now);
+    fn delete(&mut self, place: &S::Place, found: &Found<Self::Handle>, now: Epoch) {
+        let half = self.frozen.as_mut().filter(|_| found.handle.in_frozen);
+        half.unwrap_or(&mut self.active).delete(place, &inner(found), now);
     }
 
     fn sweep(&mut self, _now: Epoch, _budget_cells: usize) -> usize {
         0
     }
 
-    /// Two epochs a cycle in one phase, where nothing outlives it; one in two, where flows seen in
-    /// this phase or the last are there.
+    #[inline]
+    fn lines(&self, place: &S::Place) -> Lines {
+        self.active.lines(place)
+    }
+
+    /// Two epochs per cycle in one phase, where nothing outlives a cycle; one in two phases, where
+    /// flows seen in this phase or the last are there.
     #[inline]
     fn epoch(&self, _now: Epoch) -> Epoch {
         let epochs_per_cycle = if self.frozen.is_some() { 1 } else { 2 };
@@ -268,7 +302,7 @@ impl<S: Erase> Store for Recycling<S> {
             let frozen = frozen.stats();
             let [a, b] = [stats, frozen].map(|half| half.false_positive_chance);
             stats += frozen;
-            // A stranger is looked for in both halves.
+            // An absent flow is looked up in both halves.
             stats.false_positive_chance = a + b - a * b;
         }
         stats.inserted -= self.moved + self.retained;

@@ -89,7 +89,7 @@ const fn parts(cell: u32) -> (u32, u32) {
 impl<const BITS: u32> CellRule for SbfRule<BITS> {
     type Salt = ();
 
-    const WRITES_UNKNOWN: bool = true;
+    const WRITES_WITHOUT_OLD_STATE: bool = true;
 
     #[inline]
     fn salts(_digest: u64) -> impl Iterator<Item = ()> {

@@ -4,24 +4,6 @@ use std::ops::AddAssign;
 
 use super::gate::GateStats;
 
-/// What came of an insertion.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Insertion {
-    /// The flow is in.
-    Stored {
-        /// How many of its cells were in use already: by other flows, or by its own residue. Which
-        /// of the two cannot be told from here; who knows that this flow was here before (the
-        /// exact shadow) can count re-inserts onto residue with it.
-        shared_cells: usize,
-    },
-    /// The flow is in, and the longest idle one had to leave for it.
-    Evicted,
-    /// The flow waits at the gate for its next packet.
-    Held,
-    /// There is no room: the flow is not in, and all others are as they were.
-    Full,
-}
-
 /// Counts of one store; shards add up.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct StoreStats {

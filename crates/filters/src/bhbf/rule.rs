@@ -97,7 +97,7 @@ impl CellRule for BhbfRule {
     /// By how much a flow turns the codes at one of its cells: below 16.
     type Salt = u32;
 
-    const WRITES_UNKNOWN: bool = false;
+    const WRITES_WITHOUT_OLD_STATE: bool = false;
 
     #[inline]
     fn salts(digest: u64) -> impl Iterator<Item = u32> {

@@ -62,7 +62,7 @@ impl Generations {
     }
 
     /// Moves on to a later epoch.
-    pub(super) fn advance(&mut self, entries: &mut [Entry], now: Epoch) {
+    pub(super) fn advance<K: Copy>(&mut self, entries: &mut [Entry<K>], now: Epoch) {
         let [stale, previous, current] = self.lists;
         self.lists = if now.0 - self.now.0 == 1 {
             [stale.joined(entries, previous), current, EMPTY]
@@ -81,7 +81,7 @@ impl Generations {
     }
 
     /// Stamps an entry that is in no list and puts it last in line.
-    pub(super) fn push(&mut self, entries: &mut [Entry], slot: u32, stamp: Epoch) {
+    pub(super) fn push<K: Copy>(&mut self, entries: &mut [Entry<K>], slot: u32, stamp: Epoch) {
         let list = self.list_of(stamp);
         let entry = &mut entries[slot as usize];
         entry.stamp = stamp;
@@ -91,7 +91,7 @@ impl Generations {
     }
 
     /// Takes an entry out of its list.
-    pub(super) fn remove(&mut self, entries: &mut [Entry], slot: u32) {
+    pub(super) fn remove<K: Copy>(&mut self, entries: &mut [Entry<K>], slot: u32) {
         let Entry { links: Links { older, newer }, stamp, .. } = entries[slot as usize];
         let index = self.list_of(stamp);
         let list = &mut self.lists[index];
@@ -107,13 +107,13 @@ impl Generations {
     }
 
     /// Keeps a slot that is in no list for later.
-    pub(super) fn recycle(&mut self, entries: &mut [Entry], slot: u32) {
+    pub(super) fn recycle<K: Copy>(&mut self, entries: &mut [Entry<K>], slot: u32) {
         entries[slot as usize].links = Links { older: NONE, newer: self.free };
         self.free = slot;
     }
 
     /// A slot that was kept for later.
-    pub(super) fn take_free(&mut self, entries: &[Entry]) -> Option<u32> {
+    pub(super) fn take_free<K: Copy>(&mut self, entries: &[Entry<K>]) -> Option<u32> {
         let slot = self.free;
         self.free = entries.get(slot as usize)?.links.newer;
         Some(slot)
@@ -126,7 +126,7 @@ impl List {
     }
 
     /// This list with a newer one behind it.
-    fn joined(self, entries: &mut [Entry], newer: List) -> List {
+    fn joined<K: Copy>(self, entries: &mut [Entry<K>], newer: List) -> List {
         match (entries.get_mut(self.newest as usize), newer.len) {
             (_, 0) => return self,
             (None, _) => return newer,

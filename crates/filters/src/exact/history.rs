@@ -1,14 +1,14 @@
 //! `History`: an exact table that forgets no flow. What errors are counted against.
 
+use super::ExactPlace;
 use super::table::Index;
-use super::{ExactPlace, NONE};
 use crate::aging::{Epoch, Stamp};
+use crate::digest::FlowId;
 use crate::error::StoreError;
-use crate::key::FlowKey;
 use crate::prefetch::prefetch;
 use crate::state::{Lookup, State};
-use crate::stats::{Insertion, StoreStats};
-use crate::{Flow, Store};
+use crate::stats::StoreStats;
+use crate::store::{Found, Insertion, Store};
 
 /// Every flow that ever was, by its full key, each with a number.
 ///
@@ -33,12 +33,10 @@ use crate::{Flow, Store};
 /// assert_eq!((history.flow(), history.flows(), history.alive()), (0, 1, 0));
 /// # Ok::<(), acsm_filters::StoreError>(())
 /// ```
-pub struct History {
-    entries: Vec<Entry>,
+pub struct History<K> {
+    entries: Vec<Entry<K>>,
     index: Index,
     timed: bool,
-    /// The flow looked up last.
-    recent: u32,
     now: Epoch,
     /// Flows that are there and bear the stamp of this epoch, and of the one before.
     stamped: [u64; 2],
@@ -48,8 +46,8 @@ pub struct History {
 /// One flow.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
-struct Entry {
-    key: FlowKey,
+struct Entry<K> {
+    key: K,
     /// None if it was never inserted, or was deleted.
     state: Option<State>,
     stamp: Epoch,
@@ -65,29 +63,23 @@ pub struct FlowLookups {
     pub absent: u32,
 }
 
-impl History {
+impl<K: Copy + Eq> History<K> {
     /// What one flow takes.
-    pub const FLOW_BYTES: u64 = size_of::<Entry>() as u64 + 12;
+    pub const FLOW_BYTES: u64 = size_of::<Entry<K>>() as u64 + 12;
 
     /// An empty history with room for so many flows before it first grows.
-    pub fn new(timed: bool, flows: usize) -> Result<History, StoreError> {
+    pub fn new(timed: bool, flows: usize) -> Result<History<K>, StoreError> {
         let mut entries = Vec::new();
-        let bytes = flows.saturating_mul(size_of::<Entry>());
+        let bytes = flows.saturating_mul(size_of::<Entry<K>>());
         entries.try_reserve_exact(flows).map_err(|_| StoreError::OutOfMemory { bytes })?;
         Ok(History {
             entries,
             index: Index::new(flows.max(2))?,
             timed,
-            recent: NONE,
             now: Epoch(0),
             stamped: [0; 2],
             counts: StoreStats::default(),
         })
-    }
-
-    /// The number of the flow looked up last.
-    pub fn flow(&self) -> u32 {
-        self.recent
     }
 
     /// How many flows ever were.
@@ -112,29 +104,25 @@ impl History {
 
     /// Begins to load the flow itself, once [`prefetch`](Store::prefetch) has brought the index.
     #[inline]
-    pub fn prefetch_entry(&self, place: &ExactPlace) {
+    pub fn prefetch_entry(&self, place: &ExactPlace<K>) {
         let slot = self.index.find(place.tag, |_| true);
         prefetch(slot.and_then(|slot| self.entries.get(slot as usize)));
     }
 
     /// The flow's number; a new one if it never was.
     #[inline]
-    fn number(&mut self, place: &ExactPlace) -> u32 {
+    fn number(&mut self, place: &ExactPlace<K>) -> u32 {
         let entries = &self.entries;
         let is_it =
             |slot: u32| entries.get(slot as usize).is_some_and(|entry| entry.key == place.key);
-        if self.recent != NONE && is_it(self.recent) {
-            return self.recent;
-        }
-        self.recent = match self.index.find(place.tag, is_it) {
+        match self.index.find(place.tag, is_it) {
             Some(slot) => slot,
             None => self.add(place),
-        };
-        self.recent
+        }
     }
 
     #[cold]
-    fn add(&mut self, place: &ExactPlace) -> u32 {
+    fn add(&mut self, place: &ExactPlace<K>) -> u32 {
         // More flows than 32 bits can number would take 300 GB before.
         let slot = self.entries.len() as u32;
         let (key, stamp) = (place.key, Epoch(0));
@@ -153,7 +141,7 @@ impl History {
 
     /// Whether the flow is there and has not aged.
     #[inline]
-    fn is_alive(&self, entry: &Entry) -> bool {
+    fn is_alive(&self, entry: &Entry<K>) -> bool {
         entry.state.is_some() && (!self.timed || entry.stamp.is_alive(self.now))
     }
 
@@ -177,12 +165,10 @@ impl History {
         }
     }
 
-    /// The flow, if it is alive.
-    fn alive_entry(&mut self, place: &ExactPlace, now: Epoch) -> Option<(u32, Entry)> {
-        self.advance(now);
-        let flow = self.number(place);
+    /// The entry of this flow, if it is alive.
+    fn alive_entry(&self, flow: u32) -> Option<Entry<K>> {
         let entry = *self.entries.get(flow as usize)?;
-        self.is_alive(&entry).then_some((flow, entry))
+        self.is_alive(&entry).then_some(entry)
     }
 
     /// Half a touch does not make a flow older than it is.
@@ -191,69 +177,80 @@ impl History {
     }
 }
 
-impl Store for History {
-    type Place = ExactPlace;
+impl<K: Copy + Eq + Send> Store for History<K> {
+    type Key = K;
+    type Place = ExactPlace<K>;
+    /// The number of the flow.
+    type Handle = u32;
 
-    const WRITES_UNKNOWN: bool = false;
-    const BY_KEY: bool = true;
+    const WRITES_WITHOUT_OLD_STATE: bool = false;
 
     #[inline]
-    fn locate(&self, flow: &Flow) -> ExactPlace {
-        ExactPlace::of(flow)
+    fn locate(&self, id: FlowId, key: K) -> ExactPlace<K> {
+        ExactPlace::new(id, key)
     }
 
     #[inline]
-    fn prefetch(&mut self, place: &ExactPlace) {
+    fn prefetch(&self, place: &ExactPlace<K>) {
         self.index.prefetch(place.tag);
     }
 
     #[inline]
-    fn lookup(&mut self, place: &ExactPlace, now: Epoch) -> Lookup {
+    fn lookup(&mut self, place: &ExactPlace<K>, now: Epoch) -> Found<u32> {
         self.advance(now);
         let (now, timed) = (self.now, self.timed);
         let flow = self.number(place);
-        let Some(entry) = self.entries.get_mut(flow as usize) else { return Lookup::Absent };
-        match entry.state {
-            Some(state) if !timed || entry.stamp.is_alive(now) => {
-                entry.lookups.extant = entry.lookups.extant.saturating_add(1);
-                Lookup::Known(state)
-            }
-            _ => {
-                entry.lookups.absent = entry.lookups.absent.saturating_add(1);
-                Lookup::Absent
+        let mut answer = Lookup::Absent;
+        if let Some(entry) = self.entries.get_mut(flow as usize) {
+            match entry.state {
+                Some(state) if !timed || entry.stamp.is_alive(now) => {
+                    entry.lookups.extant = entry.lookups.extant.saturating_add(1);
+                    answer = Lookup::Known(state);
+                }
+                _ => entry.lookups.absent = entry.lookups.absent.saturating_add(1),
             }
         }
+        Found { answer, settled: false, handle: flow }
     }
 
     #[inline]
-    fn touch(&mut self, place: &ExactPlace, _found: Lookup, stamp: Stamp) {
-        if let Some((flow, entry)) = self.alive_entry(place, stamp.now()) {
+    fn touch(&mut self, _place: &ExactPlace<K>, found: &Found<u32>, stamp: Stamp) {
+        if let Some(entry) = self.alive_entry(found.handle) {
             let newer = self.newer(entry.stamp, stamp);
             if newer != entry.stamp {
-                self.set(flow, entry.state, newer);
+                self.set(found.handle, entry.state, newer);
             }
         }
     }
 
-    fn insert(&mut self, place: &ExactPlace, state: State, stamp: Stamp) -> Insertion {
+    fn insert(&mut self, place: &ExactPlace<K>, state: State, stamp: Stamp) -> Insertion {
         self.advance(stamp.now());
         let flow = self.number(place);
         let epoch = if self.timed { stamp.epoch() } else { Epoch(0) };
         self.set(flow, Some(state), epoch);
         self.counts.inserted += 1;
-        Insertion::Stored { shared_cells: 0 }
+        Insertion::STORED
     }
 
-    fn modify(&mut self, place: &ExactPlace, _old: Lookup, new: State, stamp: Stamp) {
-        match self.alive_entry(place, stamp.now()) {
-            Some((flow, entry)) => self.set(flow, Some(new), self.newer(entry.stamp, stamp)),
+    fn modify(
+        &mut self,
+        _place: &ExactPlace<K>,
+        found: &Found<u32>,
+        new: State,
+        stamp: Stamp,
+    ) -> Option<Lookup> {
+        match self.alive_entry(found.handle) {
+            Some(entry) => {
+                self.set(found.handle, Some(new), self.newer(entry.stamp, stamp));
+            }
             None => self.counts.writes_to_absent += 1,
         }
+        None
     }
 
-    fn delete(&mut self, place: &ExactPlace, _old: Lookup, now: Epoch) {
-        match self.alive_entry(place, now) {
-            Some((flow, entry)) => self.set(flow, None, entry.stamp),
+    fn delete(&mut self, _place: &ExactPlace<K>, found: &Found<u32>, _now: Epoch) {
+        match self.alive_entry(found.handle) {
+            Some(entry) => self.set(found.handle, None, entry.stamp),
             None => self.counts.writes_to_absent += 1,
         }
         self.counts.deleted += 1;
@@ -281,7 +278,7 @@ mod tests {
 
     #[test]
     fn a_flow_takes_one_cache_line() {
-        assert_eq!(size_of::<Entry>(), 64);
+        assert_eq!(size_of::<Entry<K>>(), 64);
     }
 
     fn flow(n: u64) -> Flow {

@@ -10,11 +10,10 @@ mod table;
 pub use history::{FlowLookups, History};
 
 use super::aging::{Epoch, Stamp};
-use super::error::{StoreError, allocate};
-use super::stats::{Insertion, StoreStats};
-use super::{Flow, Store};
+use super::error::StoreError;
+use super::stats::StoreStats;
+use super::store::{Found, Insertion, Store};
 use crate::digest::FlowId;
-use crate::key::FlowKey;
 use crate::spec::Sizing;
 use crate::state::{Lookup, State};
 use generations::{Generations, Links};
@@ -53,22 +52,20 @@ use table::Index;
 /// assert!(places[1..].iter().all(|place| shard.lookup(place, now) == Lookup::Known(open)));
 /// # Ok::<(), acsm_filters::StoreError>(())
 /// ```
-pub struct Exact {
-    entries: Vec<Entry>,
+pub struct Exact<K> {
+    entries: Vec<Entry<K>>,
     index: Index,
     generations: Generations,
     capacity: usize,
     capped: bool,
     timed: bool,
-    /// The slot found last: an operation mostly follows a lookup of the same flow.
-    recent: u32,
     counts: StoreStats,
 }
 
 /// One flow.
 #[derive(Debug, Clone, Copy)]
-struct Entry {
-    key: FlowKey,
+struct Entry<K> {
+    key: K,
     state: State,
     stamp: Epoch,
     links: Links,
@@ -77,35 +74,41 @@ struct Entry {
 
 /// The full key of a flow, and 32 bits of its digest to find it by.
 #[derive(Debug, Clone, Copy)]
-pub struct ExactPlace {
-    key: FlowKey,
+pub struct ExactPlace<K> {
+    key: K,
     tag: u32,
 }
 
-impl ExactPlace {
+impl<K> ExactPlace<K> {
     #[inline]
-    fn of(flow: &Flow) -> ExactPlace {
-        ExactPlace { key: flow.key, tag: (flow.id.position_bits() >> 32) as u32 }
+    fn new(id: FlowId, key: K) -> ExactPlace<K> {
+        ExactPlace { key, tag: (id.position_bits() >> 32) as u32 }
     }
+}
+
+/// The entry of a flow, alive or stale; none if the table does not have it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ExactHandle {
+    slot: u32,
 }
 
 const NONE: u32 = u32::MAX;
 
-impl Exact {
+impl<K: Copy + Eq> Exact<K> {
     /// A shard that grows as it must.
-    pub fn growing(sizing: &Sizing, timed: bool) -> Result<Exact, StoreError> {
+    pub fn growing(sizing: &Sizing, timed: bool) -> Result<Exact<K>, StoreError> {
         Exact::new(sizing, timed, false)
     }
 
     /// A shard that never takes more than its part of what `sizing` allows.
-    pub fn capped(sizing: &Sizing, timed: bool) -> Result<Exact, StoreError> {
+    pub fn capped(sizing: &Sizing, timed: bool) -> Result<Exact<K>, StoreError> {
         Exact::new(sizing, timed, true)
     }
 
-    fn new(sizing: &Sizing, timed: bool, capped: bool) -> Result<Exact, StoreError> {
+    fn new(sizing: &Sizing, timed: bool, capped: bool) -> Result<Exact<K>, StoreError> {
         let capacity = (sizing.cells as usize / FlowId::SHARDS).max(2);
-        let mut entries = allocate(0, Entry::EMPTY)?;
-        let bytes = capacity.saturating_mul(size_of::<Entry>());
+        let mut entries = Vec::new();
+        let bytes = capacity.saturating_mul(size_of::<Entry<K>>());
         entries.try_reserve_exact(capacity).map_err(|_| StoreError::OutOfMemory { bytes })?;
         Ok(Exact {
             entries,
@@ -114,28 +117,22 @@ impl Exact {
             capacity,
             capped,
             timed,
-            recent: NONE,
             counts: StoreStats::default(),
         })
     }
 
     /// The slot of a flow, alive or not.
     #[inline]
-    fn find(&mut self, place: &ExactPlace) -> Option<u32> {
+    fn find(&self, place: &ExactPlace<K>) -> Option<u32> {
         let is_it =
             |slot: u32| self.entries.get(slot as usize).is_some_and(|entry| entry.key == place.key);
-        if self.recent == NONE || !is_it(self.recent) {
-            self.recent = self.index.find(place.tag, is_it)?;
-        }
-        Some(self.recent)
+        self.index.find(place.tag, is_it)
     }
 
-    /// The slot of a flow that is alive.
+    /// The slot that a lookup found, if its flow is alive.
     #[inline]
-    fn find_alive(&mut self, place: &ExactPlace, now: Epoch) -> Option<u32> {
-        self.advance(now);
-        let slot = self.find(place)?;
-        self.is_alive(slot).then_some(slot)
+    fn alive_slot(&self, handle: ExactHandle) -> Option<u32> {
+        (handle.slot != NONE && self.is_alive(handle.slot)).then_some(handle.slot)
     }
 
     fn is_alive(&self, slot: u32) -> bool {
@@ -159,18 +156,15 @@ impl Exact {
         self.generations.remove(&mut self.entries, slot);
         self.index.remove(self.entries[slot as usize].tag, slot);
         self.generations.recycle(&mut self.entries, slot);
-        if self.recent == slot {
-            self.recent = NONE;
-        }
     }
 
-    /// A slot for a new flow, and whether another had to leave for it.
-    fn take_slot(&mut self) -> (u32, bool) {
+    /// A slot for a new flow, and whether another was evicted for it.
+    fn take_slot(&mut self, empty: Entry<K>) -> (u32, bool) {
         if let Some(slot) = self.generations.take_free(&self.entries) {
             return (slot, false);
         }
         if self.entries.len() < self.capacity || !self.capped {
-            self.entries.push(Entry::EMPTY);
+            self.entries.push(empty);
             return (self.entries.len() as u32 - 1, false);
         }
         let mut evicts = false;
@@ -183,49 +177,38 @@ impl Exact {
     }
 }
 
-impl Entry {
-    const EMPTY: Entry = Entry {
-        key: FlowKey {
-            src: std::net::IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED),
-            dst: std::net::IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED),
-            src_port: 0,
-            dst_port: 0,
-            vlan: [0; 2],
-        },
-        state: State::FIRST,
-        stamp: Epoch(0),
-        links: Links { older: NONE, newer: NONE },
-        tag: 0,
-    };
-}
+impl<K: Copy + Eq + Send> Store for Exact<K> {
+    type Key = K;
+    type Place = ExactPlace<K>;
+    type Handle = ExactHandle;
 
-impl Store for Exact {
-    type Place = ExactPlace;
-
-    const WRITES_UNKNOWN: bool = false;
-    const BY_KEY: bool = true;
+    const WRITES_WITHOUT_OLD_STATE: bool = false;
 
     #[inline]
-    fn locate(&self, flow: &Flow) -> ExactPlace {
-        ExactPlace::of(flow)
+    fn locate(&self, id: FlowId, key: K) -> ExactPlace<K> {
+        ExactPlace::new(id, key)
     }
 
     #[inline]
-    fn prefetch(&mut self, place: &ExactPlace) {
+    fn prefetch(&self, place: &ExactPlace<K>) {
         self.index.prefetch(place.tag);
     }
 
     #[inline]
-    fn lookup(&mut self, place: &ExactPlace, now: Epoch) -> Lookup {
-        match self.find_alive(place, now) {
+    fn lookup(&mut self, place: &ExactPlace<K>, now: Epoch) -> Found<ExactHandle> {
+        self.advance(now);
+        let handle = ExactHandle { slot: self.find(place).unwrap_or(NONE) };
+        let answer = match self.alive_slot(handle) {
             Some(slot) => Lookup::Known(self.entries[slot as usize].state),
             None => Lookup::Absent,
-        }
+        };
+        // Every touch counts: it decides who is evicted.
+        Found { answer, settled: false, handle }
     }
 
     #[inline]
-    fn touch(&mut self, place: &ExactPlace, _found: Lookup, stamp: Stamp) {
-        if let Some(slot) = self.find_alive(place, stamp.now()) {
+    fn touch(&mut self, _place: &ExactPlace<K>, found: &Found<ExactHandle>, stamp: Stamp) {
+        if let Some(slot) = self.alive_slot(found.handle) {
             self.generations.remove(&mut self.entries, slot);
             let kept = self.entries[slot as usize].stamp;
             // Half a touch does not make a flow older than it is.
@@ -234,7 +217,7 @@ impl Store for Exact {
         }
     }
 
-    fn insert(&mut self, place: &ExactPlace, state: State, stamp: Stamp) -> Insertion {
+    fn insert(&mut self, place: &ExactPlace<K>, state: State, stamp: Stamp) -> Insertion {
         self.advance(stamp.now());
         if let Some(slot) = self.find(place) {
             let alive = self.is_alive(slot);
@@ -242,28 +225,35 @@ impl Store for Exact {
             self.counts.cells_aged += u64::from(!alive);
             self.free(slot);
         }
-        let (slot, evicts) = self.take_slot();
+        let links = Links { older: NONE, newer: NONE };
+        let entry = Entry { key: place.key, state, stamp: Epoch(0), links, tag: place.tag };
+        let (slot, evicts) = self.take_slot(entry);
         self.index.reserve(self.entries.len());
         self.index.insert(place.tag, slot);
-        let entry = &mut self.entries[slot as usize];
-        (entry.key, entry.tag, entry.state) = (place.key, place.tag, state);
+        self.entries[slot as usize] = entry;
         self.stamp(slot, stamp);
-        self.recent = slot;
         self.counts.inserted += 1;
         self.counts.evicted += u64::from(evicts);
-        if evicts { Insertion::Evicted } else { Insertion::Stored { shared_cells: 0 } }
+        if evicts { Insertion::Evicted } else { Insertion::STORED }
     }
 
-    fn modify(&mut self, place: &ExactPlace, old: Lookup, new: State, stamp: Stamp) {
-        match self.find_alive(place, stamp.now()) {
+    fn modify(
+        &mut self,
+        place: &ExactPlace<K>,
+        found: &Found<ExactHandle>,
+        new: State,
+        stamp: Stamp,
+    ) -> Option<Lookup> {
+        match self.alive_slot(found.handle) {
             Some(slot) => self.entries[slot as usize].state = new,
             None => self.counts.writes_to_absent += 1,
         }
-        self.touch(place, old, stamp);
+        self.touch(place, found, stamp);
+        None
     }
 
-    fn delete(&mut self, place: &ExactPlace, _old: Lookup, now: Epoch) {
-        match self.find_alive(place, now) {
+    fn delete(&mut self, _place: &ExactPlace<K>, found: &Found<ExactHandle>, _now: Epoch) {
+        match self.alive_slot(found.handle) {
             Some(slot) => self.free(slot),
             None => self.counts.writes_to_absent += 1,
         }
@@ -301,6 +291,6 @@ mod tests {
 
     #[test]
     fn an_entry_and_its_buckets_take_what_the_spec_says() {
-        assert_eq!(size_of::<Entry>() + 12, EXACT_FLOW_BYTES as usize);
+        assert_eq!(size_of::<Entry<K>>() + 12, EXACT_FLOW_BYTES as usize);
     }
 }

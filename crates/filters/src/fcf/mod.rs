@@ -28,9 +28,8 @@ pub use place::FcfPlace;
 
 use super::aging::{Epoch, Stamp};
 use super::error::StoreError;
-use super::recent::{Striped, Stripes};
-use super::stats::{Insertion, StoreStats};
-use super::{Flow, Store};
+use super::stats::StoreStats;
+use super::store::{Found, Insertion, Lines, Store};
 use crate::digest::FlowId;
 use crate::memory::Arena;
 use crate::spec::{FCF_BUCKET_SLOTS, Sizing, fcf_fingerprints};
@@ -89,14 +88,11 @@ pub struct Fcf<const TIMED: bool> {
     buckets: Buckets<TIMED>,
     allowance: Allowance,
     counts: StoreStats,
-    /// The flow looked up last, and when, if all its slots bear that epoch's stamp already and
-    /// nothing was written since: to touch it would change nothing.
-    fresh: Option<(FcfPlace, Epoch)>,
 }
 
 /// The slots that match a flow.
-#[derive(Debug, Clone, Copy, Default)]
-struct Matches {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Matches {
     /// Which of the flow's eight slots.
     slots: u8,
     /// Which states they are in.
@@ -123,7 +119,7 @@ impl<const TIMED: bool> Fcf<TIMED> {
             buckets_per_line: buckets.buckets_per_line(),
         };
         let (allowance, counts) = (Allowance::FULL, StoreStats::default());
-        Ok(Fcf { places, buckets, allowance, counts, fresh: None })
+        Ok(Fcf { places, buckets, allowance, counts })
     }
 
     /// The slots that match a flow.
@@ -188,40 +184,42 @@ impl Matches {
 }
 
 impl<const TIMED: bool> Store for Fcf<TIMED> {
+    type Key = ();
     type Place = FcfPlace;
+    type Handle = Matches;
 
-    const WRITES_UNKNOWN: bool = false;
+    const WRITES_WITHOUT_OLD_STATE: bool = false;
 
     #[inline]
-    fn locate(&self, flow: &Flow) -> FcfPlace {
-        self.places.of(flow.id)
+    fn locate(&self, id: FlowId, (): ()) -> FcfPlace {
+        self.places.of(id)
     }
 
     #[inline]
-    fn prefetch(&mut self, place: &FcfPlace) {
+    fn prefetch(&self, place: &FcfPlace) {
         place.homes.into_iter().for_each(|bucket| self.buckets.prefetch(bucket));
     }
 
     #[inline]
-    fn lookup(&mut self, place: &FcfPlace, now: Epoch) -> Lookup {
+    fn lookup(&mut self, place: &FcfPlace, now: Epoch) -> Found<Matches> {
         let matches = self.matches(place, now);
-        self.fresh = (TIMED && !matches.any_older).then_some((*place, now));
-        match (matches.states.count_ones(), State::new(matches.states.trailing_zeros() as usize)) {
+        let one = State::new(matches.states.trailing_zeros() as usize);
+        let answer = match (matches.states.count_ones(), one) {
             (1, Some(state)) => Lookup::Known(state),
             (0, _) => Lookup::Absent,
             _ => Lookup::DontKnow,
-        }
+        };
+        Found { answer, settled: true, handle: matches }
     }
 
     #[inline]
-    fn touch(&mut self, place: &FcfPlace, _found: Lookup, stamp: Stamp) {
-        if TIMED && !stamp.half && self.fresh != Some((*place, stamp.now())) {
-            self.touch_all(place, self.matches(place, stamp.now()), stamp);
+    fn touch(&mut self, place: &FcfPlace, found: &Found<Matches>, stamp: Stamp) {
+        if TIMED && !stamp.half && found.handle.any_older {
+            self.touch_all(place, found.handle, stamp);
         }
     }
 
     fn insert(&mut self, place: &FcfPlace, state: State, stamp: Stamp) -> Insertion {
-        self.fresh = None;
         let now = stamp.now();
         let present = self.matches(place, now).slots != 0;
         self.counts.inserts_of_present += u64::from(present);
@@ -231,24 +229,29 @@ impl<const TIMED: bool> Store for Fcf<TIMED> {
         };
         self.buckets.fill(free, place.base + state.index() as u64, stamp);
         self.counts.inserted += 1;
-        Insertion::Stored { shared_cells: 0 }
+        Insertion::STORED
     }
 
-    fn modify(&mut self, place: &FcfPlace, old: Lookup, new: State, stamp: Stamp) {
-        let matches = self.matches(place, stamp.now());
-        if let Lookup::Known(old) = old {
-            match self.oldest_in(place, matches, old, stamp.now()) {
+    fn modify(
+        &mut self,
+        place: &FcfPlace,
+        found: &Found<Matches>,
+        new: State,
+        stamp: Stamp,
+    ) -> Option<Lookup> {
+        if let Lookup::Known(old) = found.answer {
+            match self.oldest_in(place, found.handle, old, stamp.now()) {
                 Some(slot) => self.buckets.set_value(slot, place.base + new.index() as u64),
                 None => self.counts.writes_to_absent += 1,
             }
         }
-        self.touch_all(place, matches, stamp);
+        self.touch_all(place, found.handle, stamp);
+        None
     }
 
-    fn delete(&mut self, place: &FcfPlace, old: Lookup, now: Epoch) {
-        let Lookup::Known(old) = old else { return };
-        let matches = self.matches(place, now);
-        match self.oldest_in(place, matches, old, now) {
+    fn delete(&mut self, place: &FcfPlace, found: &Found<Matches>, now: Epoch) {
+        let Lookup::Known(old) = found.answer else { return };
+        match self.oldest_in(place, found.handle, old, now) {
             Some(slot) => self.buckets.empty(slot),
             None => self.counts.writes_to_absent += 1,
         }
@@ -259,6 +262,13 @@ impl<const TIMED: bool> Store for Fcf<TIMED> {
         self.buckets.sweep(now, budget_cells)
     }
 
+    /// A flow that is moved for another is found as before, in its other bucket, with its stamp.
+    #[inline]
+    fn lines(&self, place: &FcfPlace) -> Lines {
+        let [one, other] = place.homes.map(|bucket| bucket.line as usize);
+        Lines::of(one, other)
+    }
+
     fn stats(&self) -> StoreStats {
         let cells = u64::from(self.buckets.buckets()) * FCF_BUCKET_SLOTS as u64;
         let occupied = self.buckets.occupied();
@@ -267,22 +277,13 @@ impl<const TIMED: bool> Store for Fcf<TIMED> {
         StoreStats {
             cells,
             occupied,
-            // A slot a flow; but flows that are one to the store count once, and those that found
-            // no room not at all.
+            // One slot per flow; but flows that the store cannot tell apart count once, and those
+            // that found no room not at all.
             live: occupied as f64,
             live_estimated: true,
             false_positive_chance: compared * fill / self.places.fingerprints as f64,
             cells_aged: self.buckets.aged(),
             ..self.counts
         }
-    }
-}
-
-impl<const TIMED: bool> Striped for Fcf<TIMED> {
-    /// Who is moved is found as before, in the other bucket, with its stamp.
-    #[inline]
-    fn stripes(&self, place: &FcfPlace) -> Stripes {
-        let [one, other] = place.homes.map(|bucket| bucket.line as usize);
-        Stripes::of_lines(one, other)
     }
 }

@@ -2,11 +2,12 @@
 
 use super::waiting::Gate;
 use crate::aging::{Epoch, Stamp};
+use crate::digest::FlowId;
 use crate::error::StoreError;
 use crate::spec::Sizing;
 use crate::state::{Lookup, State};
-use crate::stats::{Insertion, StoreStats};
-use crate::{Flow, Store};
+use crate::stats::StoreStats;
+use crate::store::{Found, Insertion, Lines, Store};
 
 /// A store that flows enter with their second packet; or with their first, if there is no gate.
 /// One type serves both: without a gate every operation is the store's, behind one branch.
@@ -52,178 +53,137 @@ pub struct Gated<S: Store> {
     store: S,
     /// Boxed, so that stores without one stay close together.
     gate: Option<Box<Gate>>,
-    /// The flow looked up last, and whether the store has it, if nothing was written since.
-    asked: Option<(u64, bool)>,
 }
 
-/// Where a flow is to be found, in the store and at the gate.
+/// Where a flow is stored, and its digest for the gate.
 #[derive(Debug, Clone, Copy)]
 pub struct GatedPlace<P> {
     store: P,
     digest: u64,
 }
 
+/// Whether the store or the gate answered a lookup, and where in the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GatedHandle<H> {
+    /// The store does not have the flow, so a gate decides.
+    at_gate: bool,
+    store: H,
+}
+
+/// The same as the store saw it.
+fn in_store<H: Copy>(found: &Found<GatedHandle<H>>) -> Found<H> {
+    Found { answer: found.answer, settled: found.settled, handle: found.handle.store }
+}
+
 impl<S: Store> Gated<S> {
     /// `store`, with an empty gate of this size if one is given.
     pub fn new(store: S, gate: Option<&Sizing>) -> Result<Self, StoreError> {
         let gate = gate.map(|sizing| Gate::new(sizing).map(Box::new)).transpose()?;
-        Ok(Gated { store, gate, asked: None })
-    }
-}
-
-/// What happens with a gate: kept out of the way of stores without.
-impl<S: Store> Gated<S> {
-    /// What is known of a flow of which the store says `answer`.
-    #[inline(never)]
-    fn ask(&mut self, place: &GatedPlace<S::Place>, answer: Lookup, now: Epoch) -> Lookup {
-        self.asked = Some((place.digest, answer != Lookup::Absent));
-        match (answer, &mut self.gate) {
-            (Lookup::Absent, Some(gate)) => gate.ask(place.digest, now),
-            _ => answer,
-        }
+        Ok(Gated { store, gate })
     }
 
-    /// The gate, if there is one and the store does not have the flow.
-    fn gate_of(&mut self, place: &GatedPlace<S::Place>, now: Epoch) -> Option<&mut Gate> {
-        let gate = self.gate.as_mut()?;
-        let in_store = match self.asked.take() {
-            Some((digest, in_store)) if digest == place.digest => in_store,
-            _ => self.store.lookup(&place.store, now) != Lookup::Absent,
-        };
-        (!in_store).then_some(gate)
+    /// The gate, if there is one and it decides about this flow.
+    fn gate_of(&mut self, handle: GatedHandle<S::Handle>) -> Option<&mut Gate> {
+        self.gate.as_deref_mut().filter(|_| handle.at_gate)
     }
 
-    /// Brings a flow that waited into the store.
-    fn pass(&mut self, place: &GatedPlace<S::Place>, state: State, stamp: Stamp) {
+    /// Brings a pending flow into the store.
+    fn admit(&mut self, place: &GatedPlace<S::Place>, state: State, stamp: Stamp) {
         if let Some(gate) = &mut self.gate {
-            gate.let_in(place.digest, stamp.now());
+            gate.mark_admitted(place.digest, stamp.now());
             gate.count_passed();
         }
         // A store without room for it leaves it out, as it does without a gate.
         self.store.insert(&place.store, state, stamp);
     }
-
-    #[inline(never)]
-    fn touch_gated(&mut self, place: &GatedPlace<S::Place>, found: Lookup, stamp: Stamp) {
-        match (self.gate_of(place, stamp.now()), found) {
-            (None, _) | (_, Lookup::Absent) => self.store.touch(&place.store, found, stamp),
-            (Some(_), Lookup::Known(state)) => self.pass(place, state, stamp),
-            (Some(gate), Lookup::DontKnow) => gate.count_dont_know(),
-        }
-    }
-
-    #[inline(never)]
-    fn insert_gated(
-        &mut self,
-        place: &GatedPlace<S::Place>,
-        state: State,
-        stamp: Stamp,
-    ) -> Insertion {
-        let now = stamp.now();
-        let gate = self.gate_of(place, now);
-        match gate.is_some_and(|gate| gate.holds(place.digest, state, now)) {
-            true => Insertion::Held,
-            false => self.store.insert(&place.store, state, stamp),
-        }
-    }
-
-    #[inline(never)]
-    fn modify_gated(
-        &mut self,
-        place: &GatedPlace<S::Place>,
-        old: Lookup,
-        new: State,
-        stamp: Stamp,
-    ) {
-        match (self.gate_of(place, stamp.now()), old) {
-            (None, _) | (_, Lookup::Absent) => self.store.modify(&place.store, old, new, stamp),
-            (Some(gate), Lookup::DontKnow) => {
-                gate.count_dont_know();
-                if S::WRITES_UNKNOWN {
-                    self.pass(place, new, stamp);
-                }
-            }
-            (Some(_), Lookup::Known(_)) => self.pass(place, new, stamp),
-        }
-    }
-
-    #[inline(never)]
-    fn delete_gated(&mut self, place: &GatedPlace<S::Place>, old: Lookup, now: Epoch) {
-        match (self.gate_of(place, now), old) {
-            (None, _) | (_, Lookup::Absent) => self.store.delete(&place.store, old, now),
-            (Some(_), Lookup::DontKnow) if !S::WRITES_UNKNOWN => {}
-            // What waits no longer is marked as if it were in.
-            (Some(gate), _) => gate.let_in(place.digest, now),
-        }
-    }
 }
 
 impl<S: Store> Store for Gated<S> {
+    type Key = S::Key;
     type Place = GatedPlace<S::Place>;
+    type Handle = GatedHandle<S::Handle>;
 
-    const WRITES_UNKNOWN: bool = S::WRITES_UNKNOWN;
-    const BY_KEY: bool = S::BY_KEY;
-    const LOCATES_FREELY: bool = S::LOCATES_FREELY;
+    const WRITES_WITHOUT_OLD_STATE: bool = S::WRITES_WITHOUT_OLD_STATE;
 
     #[inline]
-    fn locate(&self, flow: &Flow) -> Self::Place {
-        GatedPlace { store: self.store.locate(flow), digest: flow.id.position_bits() }
+    fn locate(&self, id: FlowId, key: S::Key) -> Self::Place {
+        GatedPlace { store: self.store.locate(id, key), digest: id.position_bits() }
     }
 
     #[inline]
-    fn prefetch(&mut self, place: &Self::Place) {
+    fn prefetch(&self, place: &Self::Place) {
         self.store.prefetch(&place.store);
-        if let Some(gate) = &mut self.gate {
+        if let Some(gate) = &self.gate {
             gate.prefetch(place.digest);
         }
     }
 
     #[inline]
-    fn lookup(&mut self, place: &Self::Place, now: Epoch) -> Lookup {
-        let answer = self.store.lookup(&place.store, now);
-        match &self.gate {
-            None => answer,
-            Some(_) => self.ask(place, answer, now),
-        }
+    fn lookup(&mut self, place: &Self::Place, now: Epoch) -> Found<Self::Handle> {
+        let Found { answer, settled, handle } = self.store.lookup(&place.store, now);
+        let (answer, at_gate) = match (answer, &mut self.gate) {
+            (Lookup::Absent, Some(gate)) => (gate.ask(place.digest, now), true),
+            _ => (answer, false),
+        };
+        let settled = settled && !at_gate;
+        Found { answer, settled, handle: GatedHandle { at_gate, store: handle } }
     }
 
     #[inline]
-    fn touch(&mut self, place: &Self::Place, found: Lookup, stamp: Stamp) {
-        match &self.gate {
-            None => self.store.touch(&place.store, found, stamp),
-            Some(_) => self.touch_gated(place, found, stamp),
-        }
-    }
-
-    #[inline]
-    fn touch_again(&mut self, place: &Self::Place, found: Lookup, stamp: Stamp) {
-        match &self.gate {
-            None => self.store.touch_again(&place.store, found, stamp),
-            Some(_) => self.touch_gated(place, found, stamp),
+    fn touch(&mut self, place: &Self::Place, found: &Found<Self::Handle>, stamp: Stamp) {
+        match (self.gate_of(found.handle), found.answer) {
+            (None, _) | (_, Lookup::Absent) => {
+                self.store.touch(&place.store, &in_store(found), stamp);
+            }
+            (Some(_), Lookup::Known(state)) => self.admit(place, state, stamp),
+            (Some(gate), Lookup::DontKnow) => gate.count_dont_know(),
         }
     }
 
     #[inline]
     fn insert(&mut self, place: &Self::Place, state: State, stamp: Stamp) -> Insertion {
-        match &self.gate {
-            None => self.store.insert(&place.store, state, stamp),
-            Some(_) => self.insert_gated(place, state, stamp),
+        let now = stamp.now();
+        if let Some(gate) = &mut self.gate
+            && self.store.lookup(&place.store, now).answer == Lookup::Absent
+            && gate.try_hold(place.digest, state, now)
+        {
+            return Insertion::Pending;
         }
+        self.store.insert(&place.store, state, stamp)
     }
 
     #[inline]
-    fn modify(&mut self, place: &Self::Place, old: Lookup, new: State, stamp: Stamp) {
-        match &self.gate {
-            None => self.store.modify(&place.store, old, new, stamp),
-            Some(_) => self.modify_gated(place, old, new, stamp),
+    fn modify(
+        &mut self,
+        place: &Self::Place,
+        found: &Found<Self::Handle>,
+        new: State,
+        stamp: Stamp,
+    ) -> Option<Lookup> {
+        match (self.gate_of(found.handle), found.answer) {
+            (None, _) | (_, Lookup::Absent) => {
+                return self.store.modify(&place.store, &in_store(found), new, stamp);
+            }
+            (Some(gate), Lookup::DontKnow) => {
+                gate.count_dont_know();
+                if S::WRITES_WITHOUT_OLD_STATE {
+                    self.admit(place, new, stamp);
+                }
+            }
+            (Some(_), Lookup::Known(_)) => self.admit(place, new, stamp),
         }
+        None
     }
 
     #[inline]
-    fn delete(&mut self, place: &Self::Place, old: Lookup, now: Epoch) {
-        match &self.gate {
-            None => self.store.delete(&place.store, old, now),
-            Some(_) => self.delete_gated(place, old, now),
+    fn delete(&mut self, place: &Self::Place, found: &Found<Self::Handle>, now: Epoch) {
+        match (self.gate_of(found.handle), found.answer) {
+            (None, _) | (_, Lookup::Absent) => {
+                self.store.delete(&place.store, &in_store(found), now);
+            }
+            (Some(_), Lookup::DontKnow) if !S::WRITES_WITHOUT_OLD_STATE => {}
+            // What is no longer pending is marked as if it were admitted.
+            (Some(gate), _) => gate.mark_admitted(place.digest, now),
         }
     }
 
@@ -235,6 +195,11 @@ impl<S: Store> Store for Gated<S> {
     #[inline]
     fn epoch(&self, now: Epoch) -> Epoch {
         self.store.epoch(now)
+    }
+
+    #[inline]
+    fn lines(&self, place: &Self::Place) -> Lines {
+        self.store.lines(&place.store)
     }
 
     fn stats(&self) -> StoreStats {

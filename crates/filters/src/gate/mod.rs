@@ -29,5 +29,5 @@
 mod gated;
 mod waiting;
 
-pub use gated::{Gated, GatedPlace};
+pub use gated::{Gated, GatedHandle, GatedPlace};
 pub use waiting::{Gate, GateStats};

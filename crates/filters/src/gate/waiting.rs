@@ -3,14 +3,17 @@
 use std::ops::AddAssign;
 
 use crate::aging::Epoch;
+use crate::dbf::{Dbf, FlowDigest};
 use crate::digest::FlowId;
+use crate::error::StoreError;
+use crate::recycling::Erase;
 use crate::rng::mix;
 use crate::spec::{LayoutKind, RecycleAt, Sizing};
 use crate::state::{Lookup, State};
-use crate::{Dbf, Erase, FlowDigest, Store, StoreError};
+use crate::store::Store;
 
 /// The last state that a machine can have marks a flow as let in. Who is in it is not held.
-const LET_IN: State = State::LAST;
+const ADMITTED: State = State::LAST;
 /// Makes the gate's positions a flow's own, independent of those in the store.
 const SALT: u64 = 0x6761_7465_6b65_6570;
 
@@ -76,13 +79,13 @@ impl Gate {
 
     /// Begins to load what the flow needs, where that is few lines.
     #[inline]
-    pub(super) fn prefetch(&mut self, digest: u64) {
+    pub(super) fn prefetch(&self, digest: u64) {
         // Blocked, a flow has the same lines in all states. Spread, it would be k lines a state, and
         // most packets are of flows that never come to the gate again.
         if self.is_blocked {
             let place = place(digest);
             self.active.prefetch(&place);
-            if let Some(frozen) = &mut self.frozen {
+            if let Some(frozen) = &self.frozen {
                 frozen.prefetch(&place);
             }
         }
@@ -98,14 +101,14 @@ impl Gate {
             (Some(state), None) => Lookup::Known(state),
             _ => Lookup::DontKnow,
         };
-        if self.has(digest, LET_IN) { Lookup::Absent } else { answer }
+        if self.has(digest, ADMITTED) { Lookup::Absent } else { answer }
     }
 
     /// Takes a flow that is absent, unless it was let in before, as far as the gate remembers.
     /// Says whether it did.
-    pub(super) fn holds(&mut self, digest: u64, state: State, now: Epoch) -> bool {
+    pub(super) fn try_hold(&mut self, digest: u64, state: State, now: Epoch) -> bool {
         self.turn_to(now);
-        if state == LET_IN || self.has(digest, LET_IN) {
+        if state == ADMITTED || self.has(digest, ADMITTED) {
             return false;
         }
         self.counts.held += 1;
@@ -115,9 +118,9 @@ impl Gate {
     }
 
     /// Marks a flow as let in.
-    pub(super) fn let_in(&mut self, digest: u64, now: Epoch) {
+    pub(super) fn mark_admitted(&mut self, digest: u64, now: Epoch) {
         self.turn_to(now);
-        self.add(digest, LET_IN);
+        self.add(digest, ADMITTED);
     }
 
     pub(super) fn count_passed(&mut self) {

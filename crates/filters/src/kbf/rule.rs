@@ -92,7 +92,7 @@ impl KbfRule {
 impl CellRule for KbfRule {
     type Salt = ();
 
-    const WRITES_UNKNOWN: bool = false;
+    const WRITES_WITHOUT_OLD_STATE: bool = false;
 
     #[inline]
     fn salts(_digest: u64) -> impl Iterator<Item = ()> {
