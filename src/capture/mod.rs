@@ -87,6 +87,10 @@ pub trait Source {
         Ok(true)
     }
 
+    /// Parses the next frames into packets, at most `most` of them, as
+    /// [`next_frames`](Self::next_frames) gives them.
+    fn fill(&mut self, most: usize, intake: &mut Intake<'_>) -> Result<bool, CaptureError>;
+
     /// Whether the next frame may be long in coming: time to bring what is there to an end.
     #[inline]
     fn may_wait(&self) -> bool {

@@ -1,57 +1,57 @@
 //! The pipeline: packets in, alerts and figures out.
 //!
 //! ```text
-//! run: source → parse → front ─┬→ worker: lookup → step → write → sweep ─┬→ gather → sink
-//!                              └→ worker …                              ─┘
+//! run: source → parse → dispatch → batch ─┬→ shard: lookup → step → write → sweep ─┬→ merge → sink
+//!                                         └→ shard …, thresholds                  ─┘
 //! ```
 //!
 //! | file | what |
 //! |---|---|
-//! | [`run`](mod@run) | the loop of one run |
-//! | `front` | what must see all packets before the workers do: clock, learning |
-//! | `event` | what a worker gets to know of a packet, and the rounds in which it comes |
-//! | `crew`, `worker` | the workers, in threads or inline, and who does what; what one does with a packet |
-//! | `counting` | thresholds at work, in one of the workers |
-//! | [`verify`] | the exact shadow, and the errors it counts |
-//! | `gather`, `hygiene`, `cooldown` | findings back in order, thinned out, to the [`Sink`] |
-//! | `demand` | what a trace asks of a store, for plans |
-//! | [`compare`](mod@compare) | many runs over one pass, each against the exact truth |
-//! | [`Observer`], [`Snapshot`] | what a run shows of itself meanwhile; other rules on the way |
-//! | [`top`] | the busiest addresses |
+//! | [`run`](mod@run) | one run: reads, sends batches, takes results |
+//! | `dispatch`, `clock`, `warm_up` | what must see all packets in order; packets become events |
+//! | `batch` | packets and events on their way to the shards |
+//! | `pool`, `stages` | the threads, and what each batch passes through |
+//! | [`shard`] | the loop that drives flows, for every store |
+//! | `lookup_cache` | answers for the flows seen last |
+//! | `build` | from the specification of a store to its shards |
+//! | `shadow`, [`errors`] | the exact table beside a store, and the errors it finds |
+//! | [`alerts`] | alerts merged in packet order, limited, to the [`Sink`] |
 //! | [`thresholds`] | floods, scans and storms, in sketches of their own |
+//! | [`observe`], `active_rules` | what a run shows of itself meanwhile; other rules on the way |
+//! | `stats`, [`top`] | what shards count; the busiest addresses |
+//! | [`compare`](mod@compare) | many stores over one pass, each compared with the exact truth |
+//! | [`plan`] | which store to take for given flows, memory and error |
 //!
 //! What comes out does not depend on the number of workers: flows live in 16 shards by their
-//! digest, workers own whole shards, and whatever must see all packets sees them in order.
+//! digest, one thread at a time works on a shard, and whatever must see all packets sees them in
+//! order.
 
-mod alert;
+mod active_rules;
+pub mod alerts;
+mod batch;
+mod build;
 mod clock;
 pub mod compare;
-mod cooldown;
-mod counting;
-mod crew;
-mod demand;
-mod event;
-mod finding;
-mod front;
-mod gather;
-mod hygiene;
-mod learning;
-mod observer;
+mod dispatch;
+pub mod errors;
+mod lookup_cache;
+pub mod observe;
 pub mod plan;
+mod pool;
 pub mod run;
-mod tally;
+mod shadow;
+pub mod shard;
+mod stages;
+mod stats;
 pub mod thresholds;
 pub mod top;
-pub mod verify;
-mod worker;
+mod warm_up;
 
-pub use alert::{Alert, Sink, WatchStep};
+pub use active_rules::ActiveRules;
+pub use alerts::{Alert, AlertCounts, AlertDifference, Sink, Suppressed, WatchStep};
 pub use clock::Phase;
-pub use demand::{Demand, demand};
-pub use front::Watch;
-pub use gather::{AlertCounts, AlertDifference};
-pub use hygiene::LeftOut;
-pub use observer::{NewRules, Observer, Snapshot, Wish};
-pub use run::{Outcome, RunError, RunPlan, run};
-pub use tally::{Lookups, Nanos, Tally};
-pub use verify::{ErrorKind, Errors};
+pub use dispatch::Watch;
+pub use errors::{ErrorKind, Errors};
+pub use observe::{Observer, Request, Snapshot};
+pub use run::{RunError, RunPlan, RunResult, run};
+pub use stats::{Durations, Lookups, ShardStats};

@@ -1,61 +1,55 @@
-//! One run: from a source of frames to a report of what was found.
+//! One run: from a source of packets to a report of what was found.
+//!
+//! ```text
+//! source → dispatcher → batch → [ pool: shards, thresholds ] → merger → sink
+//! ```
 
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use super::alert::Sink;
+use super::active_rules::ActiveRules;
+use super::alerts::Sink;
+use super::alerts::merge::{AlertCounts, AlertMerger, BatchAlerts};
+use super::batch::PacketBatch;
 use super::clock::Phase;
-use super::counting::Counting;
-use super::crew::{Crew, CrewReport, Duties, PacketCost, WorkerLost};
-use super::event::Round;
-use super::finding::Findings;
-use super::front::{Front, GROUP, Watch};
-use super::gather::{AlertCounts, Gather};
-use super::hygiene::AlertFilter;
-use super::observer::{Observer, Snapshot, Wish};
-use super::tally::Tally;
+use super::dispatch::{DispatchPlan, Dispatcher, Watch};
+use super::errors::Errors;
+use super::observe::{Observer, Request, Snapshot};
+use super::pool::{WorkerLost, WorkerPool};
+use super::shadow::Scope;
+use super::stages::{RunStage, StageSettings, build_stages};
+use super::stats::{Durations, ShardStats};
 use super::thresholds::Losses;
-use super::verify::{Scope, Verifier};
-use super::worker::{WorkPlan, Worker};
+use super::thresholds::stage::ThresholdHits;
 use crate::capture::parse::Parser;
-use crate::capture::{CaptureError, FrameTally, Intake, Source};
-use crate::flow::{FlowId, Keyer};
-use crate::machine::{RuleSet, Rules, Suppressions};
-use acsm_filters::StoreSpec;
-use acsm_filters::{Store, StoreError, StoreStats, StoreUser, with_store};
-
-/// Nanoseconds a packet, on the machine they were measured on: kbf, the paper's rules, plain files.
-const COST: PacketCost = PacketCost { reading: 38.0, counting: 17.0, working: 33.0 };
-/// The same with an exact shadow beside the store.
-const VERIFIED_COST: PacketCost = PacketCost { working: 140.0, ..COST };
+use crate::capture::{CaptureError, FrameTally, Source};
+use crate::flow::Keyer;
+use acsm_filters::{Epoch, StoreError, StoreSpec, StoreStats};
 
 /// Everything that a run goes by.
 #[derive(Debug, Clone)]
 pub struct RunPlan {
     /// Which store, how large.
     pub store: StoreSpec,
-    /// The state machine of each flow, and what its rules are called.
-    pub rules: Rules,
-    /// The rules whose alerts are shown; the others are only counted.
-    pub shown: RuleSet,
-    /// What the user does not want to see.
-    pub suppressions: Suppressions,
+    /// The rules to begin with.
+    pub active: Arc<ActiveRules>,
     /// How packets become flows.
     pub keyer: Keyer,
     /// The aging clock's phase.
     pub phase: Phase,
-    /// How long "no session" rules stay mute at the start.
+    /// How long "no session" rules stay muted at the start.
     pub startup_nanos: u64,
     /// Whose steps to show.
     pub watch: Option<Watch>,
     /// Seed of the thresholds' sketches.
     pub seed: u64,
-    /// Whether look-ups that find nothing touch the cells they met.
+    /// Whether lookups that find nothing touch the cells in use.
     pub touch_absent: bool,
     /// How many threads, the one that reads among them: 1 to 16.
     pub workers: usize,
-    /// Whether snapshots tell the busiest addresses.
+    /// Whether snapshots contain the busiest addresses.
     pub top_talkers: bool,
     /// Whether to compare with an exact shadow.
     pub verify: bool,
@@ -65,14 +59,18 @@ pub struct RunPlan {
 
 /// What a run found.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct RunResult {
     /// Frames, and why some were skipped.
     pub frames: FrameTally,
-    /// Lookups, errors, times.
-    pub tally: Tally,
+    /// Lookups, entries into states, times of sweeps.
+    pub shards: ShardStats,
+    /// Time per batch and thread.
+    pub batch_nanos: Durations,
+    /// What the exact shadow found wrong, if one was asked for.
+    pub errors: Option<Errors>,
     /// What the stores say about themselves.
-    pub stats: StoreStats,
-    /// Alerts shown and left out.
+    pub store: StoreStats,
+    /// Alerts shown and suppressed.
     pub alerts: AlertCounts,
     /// What the thresholds' bounded memory left out.
     pub losses: Losses,
@@ -82,13 +80,13 @@ pub struct Outcome {
     pub failure: Option<CaptureError>,
 }
 
-/// Why a run could not be brought to an end.
+/// Why a run could not be completed.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// The store could not be made.
+    /// The store could not be built.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// An output took no more.
+    /// An output failed.
     #[error("cannot write alerts")]
     Output(#[from] io::Error),
     /// A worker died.
@@ -96,214 +94,205 @@ pub enum RunError {
     Worker(#[from] WorkerLost),
 }
 
-/// Runs `source` through the machine. `observer` is told the number of frames now and then, and may
-/// have wishes; the run ends early when `stop` is set.
-pub fn run<'a, F: Source, K: Sink>(
-    plan: &'a RunPlan,
-    source: &'a mut F,
-    parser: &'a Parser,
-    sink: &'a mut K,
-    stop: &'a AtomicBool,
-    observer: impl Observer<'a>,
-) -> Result<Outcome, RunError> {
-    let rules = &plan.rules;
-    with_store(&plan.store, Job { plan, rules, source, parser, sink, stop, observer })?
-}
-
-/// A run that waits for the type of its store.
-struct Job<'a, F, K, R> {
-    plan: &'a RunPlan,
-    /// Those in force.
-    rules: &'a Rules,
-    source: &'a mut F,
-    parser: &'a Parser,
-    sink: &'a mut K,
-    stop: &'a AtomicBool,
-    observer: R,
-}
-
-impl<'a, F: Source, K: Sink, R: Observer<'a>> StoreUser for Job<'a, F, K, R> {
-    type Output = Result<Outcome, RunError>;
-
-    fn run<S: Store + 'static>(self, make: impl Fn() -> Result<S, StoreError>) -> Self::Output {
-        let duties = Duties::new(self.plan.workers, packet_cost(self.plan));
-        let mut workers = crew_of(self.plan, duties, make)?.into_iter();
-        let Some(reader) = workers.next() else { return Err(WorkerLost.into()) };
-        thread::scope(|scope| self.drive(Crew::new(reader, workers, scope)))
-    }
-}
-
-/// What the plan's packets cost.
-fn packet_cost(plan: &RunPlan) -> PacketCost {
-    let cost = if plan.verify { VERIFIED_COST } else { COST };
-    match Counting::is_needed(&plan.rules, plan.shown) {
-        true => cost,
-        false => PacketCost { counting: 0.0, ..cost },
-    }
-}
-
-fn crew_of<S: Store>(
+/// Runs all packets of `source` through the shards. `observer` is told the number of frames now
+/// and then, and may have requests; the run ends early when `stop` is set.
+pub fn run(
     plan: &RunPlan,
-    duties: Duties,
-    make: impl Fn() -> Result<S, StoreError>,
-) -> Result<Vec<Worker<'_, S>>, StoreError> {
-    let mut stores: Vec<Vec<(usize, S)>> = (0..duties.workers()).map(|_| Vec::new()).collect();
-    for shard in 0..FlowId::SHARDS {
-        stores[duties.owner(shard)].push((shard, make()?));
-    }
-    let work = WorkPlan {
-        machine: &plan.rules.machine,
-        shown: plan.shown,
-        keyer: plan.keyer,
-        touch_absent: plan.touch_absent,
-        stopwatch: plan.stopwatch,
-    };
-    let scope = match (plan.verify, plan.watch) {
+    source: &mut dyn Source,
+    parser: &Parser,
+    sink: &mut dyn Sink,
+    stop: &AtomicBool,
+    observer: &mut dyn Observer,
+) -> Result<RunResult, RunError> {
+    let shadow = match (plan.verify, plan.watch) {
         (true, _) => Some(Scope::Everything),
         (false, Some(_)) => Some(Scope::Watched),
         (false, None) => None,
     };
-    let worker = |(number, stores)| {
-        let verifier = scope
-            .map(|scope| Verifier::new(&plan.rules.machine, &plan.store, scope))
-            .transpose()?;
-        let counts = number == duties.counter();
-        let counting = counts.then(|| Counting::new(&plan.rules, plan.shown, plan.seed));
-        Ok(Worker::new(work, stores, verifier, counting))
+    let settings = StageSettings {
+        keyer: plan.keyer,
+        touch_absent: plan.touch_absent,
+        shadow,
+        seed: plan.seed,
+        stopwatch: plan.stopwatch,
     };
-    stores.into_iter().enumerate().map(worker).collect()
+    let stages = build_stages(&plan.store, &plan.active, settings)?;
+    let dispatcher = Dispatcher::new(&DispatchPlan {
+        keyer: plan.keyer,
+        phase: plan.phase,
+        startup_nanos: plan.startup_nanos,
+        watch: plan.watch,
+        top_talkers: plan.top_talkers,
+    });
+    thread::scope(|scope| {
+        let pool = WorkerPool::new(stages, plan.workers, plan.stopwatch, scope);
+        let merger = AlertMerger::new(sink, plan.keyer, &plan.active, plan.verify);
+        let run = Run {
+            pool,
+            merger,
+            dispatcher,
+            frames: FrameTally::default(),
+            filling: Arc::default(),
+            found: BatchAlerts::default(),
+        };
+        run.drive(source, parser, stop, observer)
+    })
 }
 
-impl<'a, F: Source, K: Sink, R: Observer<'a>> Job<'a, F, K, R> {
-    fn drive<'scope, S>(mut self, mut crew: Crew<'scope, 'a, S>) -> Result<Outcome, RunError>
-    where
-        'a: 'scope,
-        S: Store + 'scope,
-    {
-        let mut front = Front::new(self.plan);
-        let mut gather = gather_for(self.plan, self.sink);
-        let mut frames = FrameTally::default();
-        let mut findings = Findings::default();
+/// A run under way.
+struct Run<'scope, 'a> {
+    pool: WorkerPool<'scope, RunStage>,
+    merger: AlertMerger<'a>,
+    dispatcher: Dispatcher,
+    frames: FrameTally,
+    /// The batch being filled: nobody else holds it.
+    filling: Arc<PacketBatch>,
+    found: BatchAlerts,
+}
+
+impl Run<'_, '_> {
+    fn drive(
+        mut self,
+        source: &mut dyn Source,
+        parser: &Parser,
+        stop: &AtomicBool,
+        observer: &mut dyn Observer,
+    ) -> Result<RunResult, RunError> {
         let failure = loop {
-            let silence = if self.source.may_wait() { self.source.wait() } else { Ok(None) };
-            let more = match silence {
-                Ok(None) => {
-                    let source = &mut *self.source;
-                    let mut reader = Reader { source, parser: self.parser, front: &mut front };
-                    reader.fill(crew.filling(), &mut frames)
-                }
-                Ok(Some(now)) => {
-                    crew.filling().silence = Some(front.idle(now));
-                    Ok(true)
-                }
-                Err(error) => Err(error),
-            };
-            if crew.send(&mut findings)? {
-                gather.round(&mut findings)?;
+            let more = self.fill(source, parser);
+            self.send()?;
+            self.dispatcher.note_losses(source.lost_frames());
+            let request = observer.batch(self.frames.packets);
+            if source.may_wait() || !matches!(request, Request::Continue) {
+                self.complete_all()?;
             }
-            front.note_losses(self.source.lost_frames());
-            let wish = self.observer.round(frames.packets);
-            if self.source.may_wait() || !matches!(wish, Wish::GoOn) {
-                show_all(&mut crew, &mut gather, &mut findings)?;
-            }
-            match wish {
-                Wish::GoOn => {}
-                Wish::Snapshot => {
-                    let snapshot = snapshot(&front, &gather, &frames, crew.report()?);
-                    self.observer.snapshot(snapshot);
-                }
-                Wish::Rules(new) => {
-                    crew.follow(self.rules, new)?;
-                    gather.follow(new);
-                    self.rules = &new.rules;
+            match request {
+                Request::Continue => {}
+                Request::Snapshot => observer.snapshot(self.snapshot()?),
+                Request::SetRules(new) => {
+                    self.pool.each_stage(|stage| stage.set_rules(&new))?;
+                    self.merger.set_rules(&new);
                 }
             }
             match more {
-                Ok(true) if !self.stop.load(Ordering::Relaxed) => {}
+                Ok(true) if !stop.load(Ordering::Relaxed) => {}
                 Ok(_) => break None,
                 Err(error) => break Some(error),
             }
         };
-        show_all(&mut crew, &mut gather, &mut findings)?;
-        let CrewReport { tally, stats, losses, firings } = crew.finish(front.epoch())?;
-        findings.firings = firings;
-        gather.round(&mut findings)?;
-        let (alerts, one_way) = (gather.finish(), front.is_one_way());
-        Ok(Outcome { frames, tally, stats, alerts, losses, one_way, failure })
+        self.complete_all()?;
+        self.finish(failure)
     }
-}
 
-/// Waits for all rounds on their way and shows what they found.
-fn show_all<'scope, 'plan: 'scope, S: Store + 'scope, K: Sink>(
-    crew: &mut Crew<'scope, 'plan, S>,
-    gather: &mut Gather<'_, K>,
-    findings: &mut Findings,
-) -> Result<(), RunError> {
-    while crew.receive(findings)? {
-        gather.round(findings)?;
-    }
-    Ok(())
-}
-
-/// The run at this moment; no round is on its way.
-fn snapshot<K: Sink>(
-    front: &Front,
-    gather: &Gather<'_, K>,
-    frames: &FrameTally,
-    CrewReport { tally, stats, losses, .. }: CrewReport,
-) -> Snapshot {
-    let (shown, left_out) = gather.so_far();
-    Snapshot {
-        time: front.time(),
-        frames: frames.clone(),
-        tally,
-        stats,
-        shown,
-        left_out,
-        losses,
-        one_way: front.is_one_way(),
-        no_session_muted: front.mutes_no_session(),
-        top: front.top().cloned(),
-    }
-}
-
-fn gather_for<'a, K: Sink>(plan: &'a RunPlan, sink: &'a mut K) -> Gather<'a, K> {
-    let filter = || AlertFilter::new(&plan.rules, &plan.suppressions, plan.keyer.hash_key);
-    Gather::new(sink, plan.keyer, filter(), plan.verify.then(filter))
-}
-
-/// A round ends after so many frames, be they TCP or not: signals and progress bars wait for it.
-const ROUND_FRAMES_MAX: usize = 8 * Round::PACKETS;
-
-/// What it takes to fill a round.
-struct Reader<'r, F> {
-    source: &'r mut F,
-    parser: &'r Parser,
-    front: &'r mut Front,
-}
-
-impl<F: Source> Reader<'_, F> {
-    /// Fills one round, not to the brim if the source makes us wait. Says whether there may be
-    /// more.
-    #[inline(never)] // once per kind of source, not once more for each store
-    fn fill(&mut self, round: &mut Round, frames: &mut FrameTally) -> Result<bool, CaptureError> {
-        let (source, front, parser) = (&mut *self.source, &mut *self.front, self.parser);
-        let mut frames_left = ROUND_FRAMES_MAX;
-        while round.packets.room() >= GROUP && frames_left > 0 {
-            let places = round.packets.next_places(GROUP);
-            let mut intake = Intake::new(parser, places, frames);
-            let more = source.next_frames(GROUP, &mut intake);
-            frames_left = frames_left.saturating_sub(GROUP);
-            // What was read before an end or an error counts.
-            let found = GROUP - intake.free_places();
-            front.group(found, round, frames);
-            if !more? {
-                return Ok(false);
-            }
-            if source.may_wait() {
-                break;
-            }
+    /// Fills the batch, or notes that none came. Returns whether there may be more.
+    fn fill(&mut self, source: &mut dyn Source, parser: &Parser) -> Result<bool, CaptureError> {
+        let Some(batch) = Arc::get_mut(&mut self.filling) else { return Ok(true) };
+        if source.may_wait()
+            && let Some(now) = source.wait()?
+        {
+            batch.idle = Some(self.dispatcher.idle(now));
+            return Ok(true);
         }
+        self.dispatcher.fill(source, parser, batch, &mut self.frames)
+    }
+
+    /// Sends the batch to the shards, and takes the results of the oldest one if they are due.
+    fn send(&mut self) -> Result<(), RunError> {
+        let next = self.pool.reusable_batch().unwrap_or_default();
+        let batch = std::mem::replace(&mut self.filling, next);
+        if let Some(next) = Arc::get_mut(&mut self.filling) {
+            next.clear();
+        }
+        if self.pool.send(batch)? {
+            self.complete_oldest()?;
+        }
+        Ok(())
+    }
+
+    /// Shows what was found in the oldest batch under way. Returns whether there was one.
+    fn complete_oldest(&mut self) -> Result<bool, RunError> {
+        let Run { pool, merger, found, .. } = self;
+        let Some(batch) = pool.receive(|output| output.append_to(found))? else {
+            return Ok(false);
+        };
+        merger.merge(batch.packets.as_slice(), found)?;
+        pool.recycle(batch);
         Ok(true)
     }
+
+    fn complete_all(&mut self) -> Result<(), RunError> {
+        while self.complete_oldest()? {}
+        Ok(())
+    }
+
+    /// The run at this moment; no batch is under way.
+    fn snapshot(&self) -> Result<Snapshot, WorkerLost> {
+        let totals = self.totals(None)?;
+        let (shown, suppressed) = self.merger.so_far();
+        Ok(Snapshot {
+            time: self.dispatcher.time(),
+            frames: self.frames.clone(),
+            shards: totals.shards,
+            batch_nanos: self.pool.durations(),
+            store: totals.store,
+            shown,
+            suppressed,
+            losses: totals.losses,
+            one_way: self.dispatcher.is_one_way(),
+            no_session_muted: self.dispatcher.mutes_no_session(),
+            top: self.dispatcher.top().cloned(),
+        })
+    }
+
+    fn finish(mut self, failure: Option<CaptureError>) -> Result<RunResult, RunError> {
+        let totals = self.totals(Some(self.dispatcher.epoch()))?;
+        self.found.hits = totals.hits;
+        self.merger.merge(&[], &mut self.found)?;
+        Ok(RunResult {
+            frames: self.frames,
+            shards: totals.shards,
+            batch_nanos: self.pool.durations(),
+            errors: totals.errors,
+            store: totals.store,
+            alerts: self.merger.finish(),
+            losses: totals.losses,
+            one_way: self.dispatcher.is_one_way(),
+            failure,
+        })
+    }
+
+    /// Adds up what all stages counted, in their order. At the end of the run, `end` is its last
+    /// epoch: everything stale is cleared first, and what is still pending is counted.
+    fn totals(&self, end: Option<Epoch>) -> Result<Totals, WorkerLost> {
+        let mut totals = Totals::default();
+        self.pool.each_stage(|stage| match stage {
+            RunStage::Thresholds(stage) => {
+                if end.is_some() {
+                    stage.finish(&mut totals.hits);
+                }
+                totals.losses += stage.losses();
+            }
+            RunStage::Shard(stage) => {
+                if let Some(now) = end {
+                    stage.shard.sweep_all(now);
+                }
+                totals.shards.merge(stage.shard.stats());
+                totals.store += stage.shard.store_stats();
+                if let Some(errors) = stage.shadow.as_ref().and_then(|shadow| shadow.errors()) {
+                    totals.errors.get_or_insert_default().merge(&errors);
+                }
+            }
+        })?;
+        Ok(totals)
+    }
+}
+
+/// What all stages counted.
+#[derive(Default)]
+struct Totals {
+    shards: ShardStats,
+    store: StoreStats,
+    errors: Option<Errors>,
+    losses: Losses,
+    hits: ThresholdHits,
 }

@@ -230,16 +230,15 @@ fn ipv4_pair_bits(src: IpAddr, dst: IpAddr) -> Option<u64> {
     }
 }
 
-impl FlowKey {
-    /// The key of no flow: for those who need none.
-    pub const UNSPECIFIED: FlowKey = FlowKey {
-        src: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
-        dst: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
-        src_port: 0,
-        dst_port: 0,
-        vlan: [0; 2],
-    };
+/// The key of no flow.
+impl Default for FlowKey {
+    fn default() -> FlowKey {
+        let unspecified = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+        FlowKey { src: unspecified, dst: unspecified, src_port: 0, dst_port: 0, vlan: [0; 2] }
+    }
+}
 
+impl FlowKey {
     /// The same flow seen from the other end.
     pub const fn reversed(self) -> FlowKey {
         FlowKey {

@@ -52,6 +52,12 @@ impl Stamp {
         self.now
     }
 
+    /// Whether it leaves the epoch before.
+    #[inline]
+    pub const fn is_half(self) -> bool {
+        self.half
+    }
+
     /// The epoch that is left on the cell.
     #[inline]
     pub(super) const fn epoch(self) -> Epoch {

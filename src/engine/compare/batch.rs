@@ -1,90 +1,102 @@
-//! Packets on their way to all runs at once: written by the reading end, then only read.
+//! Batches of a comparison: packets with the truth about them, and their events for each seed.
 
 use super::timeline::Step;
-use crate::engine::clock::Tick;
-use crate::flow::{FlowId, Packet};
-use crate::machine::{Next, RuleSet};
-use acsm_filters::Lookup;
+use crate::engine::alerts::Alert;
+use crate::engine::alerts::limits::AlertLimits;
+use crate::engine::batch::{Event, PacketBuffer, ShardedEvents};
+use crate::engine::shadow::Truth;
+use crate::flow::Packet;
+use crate::machine::RuleSet;
+use acsm_filters::{Epoch, Lookup};
 
-/// So many packets are located before the first of them is looked up: what they need comes from
-/// memory meanwhile.
-pub const GROUP: usize = 16;
-
-/// Packets in a batch at the most: fewer if its step of the timeline ends before.
-pub const BATCH_PACKETS: usize = 2048;
-
-/// What a run has to know of a packet at first hand.
-#[derive(Debug, Clone, Copy)]
-pub struct Event {
-    /// When in the life of flows it comes.
-    pub tick: Tick,
-    /// The number of its flow among all that ever were.
-    pub flow: u32,
-    /// What an exact table says of the flow before the packet.
-    pub truth: Lookup,
-    /// What becomes of the flow by the truth.
-    pub next: Next,
-    /// The shown rules that the packet breaks by the truth.
-    pub alerts: RuleSet,
-}
-
-/// What depends on the seed: digests, and all that follows from them.
-#[derive(Debug, Clone)]
-pub struct SeedPart {
-    /// The flow of each packet.
-    pub ids: Vec<FlowId>,
-    /// Whether rules about packets without a session are mute at this time.
-    pub muted: Vec<bool>,
-    /// What of the truth's alerts is shown.
-    pub admitted: Vec<RuleSet>,
-}
-
-/// Packets of one step of the timeline, in order.
-#[derive(Debug, Clone)]
-pub struct Batch {
-    /// One for each packet.
-    pub events: Vec<Event>,
-    /// The packets themselves: for full keys, and for steps that go wrong.
-    pub packets: Vec<Packet>,
-    /// One for each seed.
-    pub seeds: Vec<SeedPart>,
-    /// The step that all of it falls in.
+/// Packets of one step of the timeline, on their way to all stores.
+#[derive(Debug)]
+pub struct CompareBatch {
+    /// The packets.
+    pub packets: PacketBuffer,
+    /// The truth about each.
+    pub truth: Vec<Truth>,
+    /// The true answers alone: what an open loop goes on from.
+    pub answers: Vec<Lookup>,
+    /// What depends on the seed of the digests.
+    pub seeds: Vec<SeedBatch>,
+    /// The step of the timeline that all packets fall in.
     pub step: Step,
     /// Whether the step ends with this batch.
     pub ends_step: bool,
+    /// The epoch of the last packet.
+    pub epoch: Epoch,
 }
 
-impl SeedPart {
-    fn new() -> SeedPart {
-        SeedPart {
-            ids: Vec::with_capacity(BATCH_PACKETS),
-            muted: Vec::with_capacity(BATCH_PACKETS),
-            admitted: Vec::with_capacity(BATCH_PACKETS),
-        }
-    }
+/// What depends on the seed of the digests.
+#[derive(Debug, Default)]
+pub struct SeedBatch {
+    /// The events of all packets.
+    pub events: ShardedEvents,
+    /// What of the alerts of an exact store is shown, by packet index, in order.
+    pub admitted: Vec<(u32, RuleSet)>,
 }
 
-impl Batch {
-    /// An empty batch for so many seeds.
-    pub fn new(seeds: usize) -> Batch {
-        Batch {
-            events: Vec::with_capacity(BATCH_PACKETS),
-            packets: Vec::with_capacity(BATCH_PACKETS),
-            seeds: (0..seeds).map(|_| SeedPart::new()).collect(),
+impl CompareBatch {
+    /// An empty batch for this many seeds.
+    pub fn new(seeds: usize) -> CompareBatch {
+        CompareBatch {
+            packets: PacketBuffer::default(),
+            truth: Vec::new(),
+            answers: Vec::new(),
+            seeds: (0..seeds).map(|_| SeedBatch::default()).collect(),
             step: Step::FIRST,
             ends_step: false,
+            epoch: Epoch::default(),
         }
     }
 
-    /// Forgets everything and keeps the memory.
+    /// Empties the batch and keeps its memory.
     pub fn clear(&mut self) {
-        self.events.clear();
-        self.packets.clear();
-        for part in &mut self.seeds {
-            part.ids.clear();
-            part.muted.clear();
-            part.admitted.clear();
+        self.packets.truncate(0);
+        self.truth.clear();
+        self.answers.clear();
+        for seed in &mut self.seeds {
+            seed.events.clear();
+            seed.admitted.clear();
         }
         self.ends_step = false;
+    }
+}
+
+/// The alerts of one event, before limits.
+#[derive(Debug, Clone, Copy)]
+pub struct EventAlerts {
+    /// The event.
+    pub event: Event,
+    /// The shown rules that it breaks.
+    pub alerts: RuleSet,
+}
+
+/// Which of the alerts the limits admit, by packet index. `alerts` are of one batch, in any order.
+pub fn admitted(
+    limits: &mut AlertLimits,
+    packets: &[Packet],
+    alerts: &mut [EventAlerts],
+    mut take: impl FnMut(u32, RuleSet),
+) {
+    alerts.sort_unstable_by_key(|alerts| alerts.event.index);
+    for EventAlerts { event, alerts } in alerts {
+        let Some(&packet) = packets.get(event.index as usize) else { continue };
+        let admits = |rule: &_| {
+            let mut alert = Alert {
+                rule: *rule,
+                time: packet.time,
+                packet,
+                flow: event.id,
+                answer: None,
+                state: None,
+                confidence: 1.0,
+                count: None,
+                suppressed: 0,
+            };
+            limits.admits(&mut alert, event.no_session_muted)
+        };
+        take(event.index, alerts.iter().filter(admits).collect());
     }
 }

@@ -1,36 +1,36 @@
-//! Many runs over one pass of a trace, each held against the exact truth.
+//! Many stores over one pass of a trace, each compared with the exact truth.
 //!
 //! ```text
-//! source → parse → front: the truth ─┬→ run: lookup → compare → step → write
-//!                                    └→ run …
+//! source → dispatcher, exact table: the truth → batch → [ pool: store, store, … ]
 //! ```
 //!
-//! Parsing, the exact table and what follows from it are done once, whatever the number of runs;
-//! batches with the truth in them go to all threads, and each thread drives its own runs. A run
-//! in a closed loop counts the errors that [`run`](mod@super::run) counts with `verify`, to the last
-//! one. Thresholds are left out: they look at packets, whatever the store says.
+//! Parsing, the exact table and what follows from it are done once, whatever the number of stores;
+//! batches with the truth in them pass through all stores, which are driven by the same loop as any
+//! run ([`shard`](super::shard)). A store in a closed loop makes the errors that
+//! [`run`](mod@super::run) counts with `verify`, to the last one. Thresholds are left out: they count
+//! packets, whatever the store answers.
 //!
 //! | file | what |
 //! |---|---|
 //! | [`plan`] | what a comparison goes by |
-//! | `drive` | the loop of one pass |
-//! | `front`, `batch` | the reading end; packets with their truth |
-//! | `crew`, `runner` | the threads; one store through the trace |
-//! | `erring`, `timeline` | what a run counts: flow by flow, and over time |
-//! | [`interval`] | how sure the rates are: flows resampled |
+//! | `pass` | reading, and the results of all runs |
+//! | `batch` | packets with the truth about them |
+//! | `truth` | the exact table that all stores are compared with |
+//! | `store_run` | one store through the trace |
+//! | `flow_errors`, `timeline` | what a run counts: flow by flow, and over time |
+//! | [`intervals`] | how sure the rates are: flows resampled |
 
 mod batch;
-mod crew;
-mod drive;
-mod erring;
-mod front;
-pub mod interval;
+mod flow_errors;
+pub mod intervals;
+mod pass;
 pub mod plan;
-mod runner;
+mod store_run;
 mod timeline;
+mod truth;
 
-pub use drive::{CompareError, Comparison, RunOutcome, compare};
-pub use front::Load;
-pub use interval::RateIntervals;
+pub use intervals::RateIntervals;
+pub use pass::{CompareError, Comparison, RunOutcome, compare};
 pub use plan::{ComparePlan, Feedback, StoreRun};
 pub use timeline::{StepCounts, Timeline};
+pub use truth::Load;

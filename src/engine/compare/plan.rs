@@ -1,11 +1,13 @@
 //! What a comparison goes by.
 
+use std::sync::Arc;
+
+use crate::engine::active_rules::ActiveRules;
 use crate::engine::clock::Phase;
-use crate::flow::{Direction, Keyer, Packet};
-use crate::machine::{Outcome, RuleSet, Rules, Suppressions};
-use acsm_filters::Lookup;
-use acsm_filters::StoreSpec;
-use acsm_filters::digest::HashKey;
+use crate::engine::dispatch::DispatchPlan;
+use crate::engine::shard::ShardRules;
+use crate::flow::Keyer;
+use acsm_filters::{HashKey, State, StoreSpec};
 
 /// Whose answer a store goes on from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -16,12 +18,12 @@ pub enum Feedback {
     Open,
 }
 
-/// One run.
+/// One store to run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoreRun {
     /// Which store, how large.
     pub store: StoreSpec,
-    /// The place of its seed among the plan's.
+    /// The index of its seed among the plan's.
     pub seed: usize,
     /// Whose answer it goes on from.
     pub feedback: Feedback,
@@ -34,23 +36,19 @@ pub struct ComparePlan {
     pub runs: Vec<StoreRun>,
     /// Seeds of the digests, at least one.
     pub seeds: Vec<u64>,
-    /// The state machine of each flow, and what its rules are called.
-    pub rules: Rules,
-    /// The rules whose alerts are shown.
-    pub shown: RuleSet,
-    /// What the user does not want to see.
-    pub suppressions: Suppressions,
-    /// How packets become flows; each seed puts its own hash key in.
+    /// The rules.
+    pub active: Arc<ActiveRules>,
+    /// How packets become flows; each seed replaces the hash key.
     pub keyer: Keyer,
     /// The aging clock's phase.
     pub phase: Phase,
     /// Whether flows age.
     pub timed: bool,
-    /// How long "no session" rules stay mute at the start.
+    /// How long "no session" rules stay muted at the start.
     pub startup_nanos: u64,
-    /// Whether look-ups that find nothing touch the cells they met.
+    /// Whether lookups that find nothing touch the cells in use.
     pub touch_absent: bool,
-    /// How many threads the runs are spread over.
+    /// How many threads the runs are spread over, the one that reads among them.
     pub threads: usize,
     /// How many flows the exact table has room for before it grows.
     pub flows_expected: usize,
@@ -59,24 +57,36 @@ pub struct ComparePlan {
 }
 
 impl ComparePlan {
-    /// The keyer of a seed, by its place.
+    /// The keyer of a seed, by its index.
     pub(super) fn keyer_of(&self, seed: usize) -> Keyer {
         let seed = self.seeds.get(seed).copied().unwrap_or_default();
         Keyer { hash_key: HashKey::from_seed(seed), ..self.keyer }
     }
 
-    /// What follows from a packet for a flow that was looked up.
-    pub(super) fn step(&self, packet: &Packet, lookup: Lookup) -> Outcome {
-        self.step_along(packet, self.keyer.key(packet).1, lookup)
+    /// What the dispatcher of a seed goes by.
+    pub(super) fn dispatch(&self, seed: usize) -> DispatchPlan {
+        DispatchPlan {
+            keyer: self.keyer_of(seed),
+            phase: self.phase,
+            startup_nanos: self.startup_nanos,
+            watch: None,
+            top_talkers: false,
+        }
     }
 
-    #[inline]
-    pub(super) fn step_along(
-        &self,
-        packet: &Packet,
-        direction: Direction,
-        lookup: Lookup,
-    ) -> Outcome {
-        self.rules.machine.step(lookup, direction, packet.flags, packet.payload_bytes > 0)
+    /// How events are judged.
+    pub(super) fn shard_rules<'a>(
+        &'a self,
+        keyer: Keyer,
+        half_open: &'a [bool; State::LIMIT],
+    ) -> ShardRules<'a> {
+        ShardRules {
+            machine: &self.active.rules.machine,
+            half_open,
+            shown: self.active.shown,
+            keyer,
+            touch_absent: self.touch_absent,
+            stopwatch: self.stopwatch,
+        }
     }
 }

@@ -20,16 +20,17 @@
 
 mod counters;
 pub mod distinct;
-mod firing;
+mod hit;
 mod limits;
 mod pending;
 mod recent;
 mod rules;
+pub(super) mod stage;
 #[cfg(test)]
 mod tests;
 mod tuple;
 
-pub use firing::Firing;
+pub use hit::ThresholdHit;
 pub use limits::{Losses, SketchLimits};
 
 use std::slice;
@@ -96,9 +97,9 @@ impl Thresholds {
     }
 
     /// Counts a packet; packets come in the order of the capture.
-    pub fn observe(&mut self, packet: &Packet, fired: &mut impl FnMut(Firing)) {
+    pub fn observe(&mut self, packet: &Packet, fired: &mut impl FnMut(ThresholdHit)) {
         let tuple = PreparedTuple(self.prepare(packet));
-        let mut fired = |_, firing| fired(firing);
+        let mut fired = |_, hit| fired(hit);
         self.observe_group(slice::from_ref(packet), slice::from_ref(&tuple), &mut fired);
     }
 
@@ -117,11 +118,11 @@ impl Thresholds {
         &mut self,
         packets: &[Packet],
         tuples: &[PreparedTuple],
-        fired: &mut impl FnMut(usize, Firing),
+        fired: &mut impl FnMut(usize, ThresholdHit),
     ) {
         for (at, (packet, &PreparedTuple(hash))) in packets.iter().zip(tuples).enumerate() {
             if self.is_due(packet.time) {
-                self.wake(&mut |firing| fired(at, firing));
+                self.wake(&mut |hit| fired(at, hit));
             }
             // Most packets: of a flow that is open.
             if is_ordinary(packet.flags) && self.recent.is_settled(hash) {
@@ -130,7 +131,7 @@ impl Thresholds {
             let seen = self.recent.touch(hash);
             let ordinary = is_ordinary(packet.flags) && (seen || packet.payload_bytes > 0);
             if !ordinary || self.pending.may_hold(hash) {
-                self.examine(packet, hash, seen, &mut |firing| fired(at, firing));
+                self.examine(packet, hash, seen, &mut |hit| fired(at, hit));
             } else {
                 self.recent.settle(hash);
             }
@@ -160,7 +161,7 @@ impl Thresholds {
     }
 
     /// Lets time pass before a packet of this time.
-    pub fn advance(&mut self, now: Timestamp, fired: &mut impl FnMut(Firing)) {
+    pub fn advance(&mut self, now: Timestamp, fired: &mut impl FnMut(ThresholdHit)) {
         if self.is_due(now) {
             self.wake(fired);
         }
@@ -168,19 +169,19 @@ impl Thresholds {
 
     /// Judges what became due up to `now`, in silence. Time itself stays that of the last packet:
     /// so what a replay of the same packets finds is the same.
-    pub fn idle(&mut self, now: Timestamp, fired: &mut impl FnMut(Firing)) {
+    pub fn idle(&mut self, now: Timestamp, fired: &mut impl FnMut(ThresholdHit)) {
         while let Some(first) = self.pending.pop_due(now.as_nanos()) {
             fail(&mut self.rules, first, Failure::TimedOut, first.due_nanos, fired);
         }
     }
 
     /// Goes on with other rules. Those that are the same as before keep their counts.
-    pub fn follow(&mut self, rules: &[ThresholdRule]) {
-        self.rules.follow(&Arena::default(), rules);
+    pub fn set_rules(&mut self, rules: &[ThresholdRule]) {
+        self.rules.set_rules(&Arena::default(), rules);
     }
 
     /// Judges all that still waits, as if no more packets came: the end of the last file.
-    pub fn finish(&mut self, fired: &mut impl FnMut(Firing)) {
+    pub fn finish(&mut self, fired: &mut impl FnMut(ThresholdHit)) {
         while let Some(first) = self.pending.pop_due(u64::MAX) {
             fail(&mut self.rules, first, Failure::TimedOut, first.due_nanos, fired);
         }
@@ -208,7 +209,7 @@ impl Thresholds {
     }
 
     #[cold]
-    fn wake(&mut self, fired: &mut impl FnMut(Firing)) {
+    fn wake(&mut self, fired: &mut impl FnMut(ThresholdHit)) {
         while let Some(first) = self.pending.pop_due(self.now_nanos) {
             fail(&mut self.rules, first, Failure::TimedOut, first.due_nanos, fired);
         }
@@ -224,7 +225,13 @@ impl Thresholds {
 
     /// A packet of a 5-tuple whose first packet may wait.
     #[inline(never)]
-    fn examine(&mut self, packet: &Packet, hash: u64, seen: bool, fired: &mut impl FnMut(Firing)) {
+    fn examine(
+        &mut self,
+        packet: &Packet,
+        hash: u64,
+        seen: bool,
+        fired: &mut impl FnMut(ThresholdHit),
+    ) {
         if may_end(packet.flags) {
             self.storm(packet, hash, seen, fired);
         }
@@ -283,7 +290,13 @@ impl Thresholds {
     /// three of a kind in each direction of a known 5-tuple, which leaves room for
     /// retransmissions, for captures that see packets twice and for ports used again.
     #[inline(never)]
-    fn storm(&mut self, packet: &Packet, hash: u64, seen: bool, fired: &mut impl FnMut(Firing)) {
+    fn storm(
+        &mut self,
+        packet: &Packet,
+        hash: u64,
+        seen: bool,
+        fired: &mut impl FnMut(ThresholdHit),
+    ) {
         for (flag, counted) in ENDINGS {
             if packet.flags.has(flag) {
                 let repeated = (1..=3).all(|n| {
@@ -311,7 +324,7 @@ fn fail(
     first: &First,
     failure: Failure,
     at_nanos: u64,
-    fired: &mut impl FnMut(Firing),
+    fired: &mut impl FnMut(ThresholdHit),
 ) {
     let mut count = |counted| rules.count(counted, &first.packet, at_nanos, fired);
     if first.kind == FirstKind::SynAck {

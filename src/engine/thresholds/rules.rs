@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 
-use super::Firing;
+use super::ThresholdHit;
 use super::counters::{Events, KeyTable, Reached, Trigger};
 use super::distinct::{Bitmap, Sampling};
 use super::tuple::TupleHasher;
@@ -37,12 +37,12 @@ impl RuleCounters {
     ) -> Self {
         let by_counted = std::array::from_fn(|_| Vec::new());
         let mut counters = RuleCounters { by_counted, keys_per_rule, hasher };
-        counters.follow(arena, rules);
+        counters.set_rules(arena, rules);
         counters
     }
 
     /// Goes on with other rules. Those that are the same as before keep their counts.
-    pub fn follow(&mut self, arena: &Arena, rules: &[ThresholdRule]) {
+    pub fn set_rules(&mut self, arena: &Arena, rules: &[ThresholdRule]) {
         let mut old: Vec<RuleCounter> =
             self.by_counted.iter_mut().flat_map(std::mem::take).collect();
         for rule in rules {
@@ -63,12 +63,12 @@ impl RuleCounters {
         counted: Counted,
         packet: &Packet,
         at_nanos: u64,
-        fired: &mut impl FnMut(Firing),
+        fired: &mut impl FnMut(ThresholdHit),
     ) {
         let Some(rules) = self.by_counted.get_mut(counted as usize) else { return };
         for rule in rules {
             if let Some(reached) = rule.count(packet, at_nanos) {
-                fired(rule.firing(reached, packet, at_nanos));
+                fired(rule.hit(reached, packet, at_nanos));
             }
         }
     }
@@ -147,13 +147,13 @@ impl RuleCounter {
     }
 
     #[cold]
-    fn firing(&self, reached: Reached, packet: &Packet, at_nanos: u64) -> Firing {
+    fn hit(&self, reached: Reached, packet: &Packet, at_nanos: u64) -> ThresholdHit {
         let (source, destination) = match self.rule.per {
             ThresholdKey::Source | ThresholdKey::SourceAndPort => (Some(packet.src), None),
             ThresholdKey::Destination => (None, Some(packet.dst)),
             ThresholdKey::Pair => (Some(packet.src), Some(packet.dst)),
         };
-        Firing {
+        ThresholdHit {
             rule: self.rule.rule,
             time: Timestamp::from_nanos(at_nanos),
             source,

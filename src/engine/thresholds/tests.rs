@@ -117,15 +117,15 @@ fn passing_by_what_is_settled_changes_nothing() {
             passed += usize::from(is_ordinary(packet.flags) && passing.recent.is_settled(hash));
             looking.recent.unsettle_all();
             let [mut one, mut other] = [vec![], vec![]];
-            passing.observe(&packet, &mut |firing| one.push(firing));
-            looking.observe(&packet, &mut |firing| other.push(firing));
+            passing.observe(&packet, &mut |hit| one.push(hit));
+            looking.observe(&packet, &mut |hit| other.push(hit));
             assert_eq!(one, other, "packet {n} of {limits:?}");
             assert_eq!(passing.losses(), looking.losses(), "packet {n} of {limits:?}");
-            one.iter().for_each(|firing| fired[usize::from(firing.rule.0)] += 1);
+            one.iter().for_each(|hit| fired[usize::from(hit.rule.0)] += 1);
         }
         let [mut one, mut other] = [vec![], vec![]];
-        passing.finish(&mut |firing| one.push(firing));
-        looking.finish(&mut |firing| other.push(firing));
+        passing.finish(&mut |hit| one.push(hit));
+        looking.finish(&mut |hit| other.push(hit));
         assert_eq!((one, passing.losses()), (other, looking.losses()), "{limits:?}");
         assert!(passed > PACKETS / 3, "{passed} passed by");
         assert!(passing.losses().unwatched > 0 && passing.losses().suppressed > 0);

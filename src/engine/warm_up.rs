@@ -1,25 +1,26 @@
-//! When "no session" means nothing: while starting up, and in captures that see one direction.
+//! When rules about packets without a session are muted: during the warm-up, and in captures that
+//! show one direction of their flows only.
 //!
-//! A packet of a flow that began before the capture did looks like a packet of no flow. So the
-//! rules about such packets stay mute until every flow that was under way at the start has either
-//! shown itself or gone idle. And where a tap sees one direction only, half of every session is
-//! missing for good. Thresholds are never muted: they count, they do not presume.
+//! A packet of a flow that began before the capture did looks like a packet of no flow. So the rules
+//! about such packets stay muted until every flow that was under way at the start has either sent a
+//! packet or gone idle. And where a tap sees one direction only, half of every session is missing
+//! for good. Thresholds are never muted: they count packets, whatever came before.
 
 use crate::flow::{Direction, FlowId};
 use crate::time::Timestamp;
 
-/// Flows watched at once to learn whether both directions are seen.
+/// Flows sampled at once to find out whether both directions are seen.
 const SAMPLE: usize = 4096;
 /// A flow is judged by its first packets: bulk data goes one way for a while, never for so long.
 const PACKETS_TO_JUDGE: u8 = 8;
-/// So many flows have to be judged before a capture is.
+/// The flows that must be judged before the capture is.
 const FLOWS_TO_JUDGE: u32 = 16;
 /// Beyond this the counts are halved: what was long ago matters less.
 const MEMORY_FLOWS: u32 = 4096;
 
-/// Learns what a capture is like, packet by packet.
+/// Decides packet by packet whether rules about packets without a session are muted.
 #[derive(Debug)]
-pub struct Learning {
+pub struct WarmUp {
     startup_nanos: u64,
     judges_directions: bool,
     first: Option<Timestamp>,
@@ -37,11 +38,11 @@ struct Sampled {
     backward: u8,
 }
 
-impl Learning {
-    /// Learns for `startup_nanos` of trace time before "no session" counts for anything.
-    /// Directions tell something only where both belong to one flow.
+impl WarmUp {
+    /// A warm-up of `startup_nanos` of trace time. `judges_directions`: both directions belong to
+    /// one flow, so that the lack of one shows.
     pub fn new(startup_nanos: u64, judges_directions: bool) -> Self {
-        Learning {
+        WarmUp {
             startup_nanos,
             judges_directions,
             first: None,
@@ -53,21 +54,14 @@ impl Learning {
         }
     }
 
-    /// Takes in a packet.
-    #[inline]
-    pub fn observe(&mut self, time: Timestamp, id: FlowId, direction: Direction) {
-        self.pass_to(time);
-        self.observe_direction(id, direction);
-    }
-
-    /// Takes in the time of a packet, or the latest of several.
+    /// Notes the time of a packet, or the latest of several.
     #[inline]
     pub fn pass_to(&mut self, time: Timestamp) {
         self.first.get_or_insert(time);
         self.now = self.now.max(time);
     }
 
-    /// The time before which no packet's time changes whether the rules are mute.
+    /// The time before which no packet's time changes whether the rules are muted.
     pub fn next_change(&self) -> Timestamp {
         match self.first {
             None => Timestamp::default(),
@@ -76,13 +70,13 @@ impl Learning {
         }
     }
 
-    /// Whether it matters which way packets go along their flows.
+    /// Whether the directions of packets matter.
     #[inline]
     pub fn judges_directions(&self) -> bool {
         self.judges_directions
     }
 
-    /// Takes in which way a packet goes along its flow.
+    /// Notes the direction of a packet along its flow.
     #[inline]
     pub fn observe_direction(&mut self, id: FlowId, direction: Direction) {
         if !self.judges_directions {
@@ -118,8 +112,8 @@ impl Learning {
         self.looks_one_way = judged >= FLOWS_TO_JUDGE && self.two_way * 10 < judged;
     }
 
-    /// Takes in that packets were lost: flows may have begun or ended unseen, as before the start.
-    /// So it is a start again.
+    /// Packets were lost, so flows may have begun or ended unseen, as before the start: the warm-up
+    /// begins again.
     pub fn lost(&mut self) {
         self.first = self.first.map(|_| self.now);
     }
@@ -135,7 +129,7 @@ impl Learning {
         self.looks_one_way
     }
 
-    /// Whether rules about packets without a session should stay mute.
+    /// Whether rules about packets without a session are muted.
     #[inline]
     pub fn mutes_no_session(&self) -> bool {
         self.is_starting_up() || self.is_one_way()
@@ -147,48 +141,53 @@ mod tests {
     use super::*;
     use acsm_filters::rng::Random;
 
-    fn feed(learning: &mut Learning, flows: u64, directions: &[Direction]) {
+    fn observe(warm_up: &mut WarmUp, time: Timestamp, id: FlowId, direction: Direction) {
+        warm_up.pass_to(time);
+        warm_up.observe_direction(id, direction);
+    }
+
+    fn feed(warm_up: &mut WarmUp, flows: u64, directions: &[Direction]) {
         let mut random = Random::new(flows);
         for _ in 0..flows {
             let id = FlowId(u128::from(random.next_u64()) << 64 | u128::from(random.next_u64()));
             for packet in 0..10 {
                 let direction = directions[packet % directions.len()];
-                learning.observe(Timestamp::new(100, 0), id, direction);
+                observe(warm_up, Timestamp::new(100, 0), id, direction);
             }
         }
     }
 
     #[test]
     fn starting_up_ends_with_trace_time() {
-        let mut learning = Learning::new(60_000_000_000, true);
-        assert!(learning.mutes_no_session(), "nothing seen yet");
+        let mut warm_up = WarmUp::new(60_000_000_000, true);
+        assert!(warm_up.mutes_no_session(), "nothing seen yet");
         for (secs, mute) in [(1000, true), (1059, true), (1060, false), (900, false)] {
-            learning.observe(Timestamp::new(secs, 0), FlowId(1), Direction::Forward);
-            assert_eq!(learning.mutes_no_session(), mute, "{secs}");
+            observe(&mut warm_up, Timestamp::new(secs, 0), FlowId(1), Direction::Forward);
+            assert_eq!(warm_up.mutes_no_session(), mute, "{secs}");
         }
     }
 
     #[test]
     fn a_loss_is_a_start_again() {
-        let mut learning = Learning::new(60_000_000_000, true);
+        let mut warm_up = WarmUp::new(60_000_000_000, true);
         for (secs, mute) in [(1000, true), (1100, false)] {
-            learning.observe(Timestamp::new(secs, 0), FlowId(1), Direction::Forward);
-            assert_eq!(learning.mutes_no_session(), mute, "{secs}");
+            observe(&mut warm_up, Timestamp::new(secs, 0), FlowId(1), Direction::Forward);
+            assert_eq!(warm_up.mutes_no_session(), mute, "{secs}");
         }
-        learning.lost();
-        assert!(learning.mutes_no_session());
-        learning.observe(Timestamp::new(1160, 0), FlowId(1), Direction::Forward);
-        assert!(!learning.mutes_no_session());
+        warm_up.lost();
+        assert!(warm_up.mutes_no_session());
+        observe(&mut warm_up, Timestamp::new(1160, 0), FlowId(1), Direction::Forward);
+        assert!(!warm_up.mutes_no_session());
     }
 
     #[test]
     fn a_tap_that_sees_one_direction_is_recognised() {
-        let mut learning = Learning::new(0, true);
-        feed(&mut learning, 15, &[Direction::Forward]);
-        assert!(!learning.is_one_way(), "too few to judge");
-        feed(&mut learning, 40, &[Direction::Forward]);
-        assert!(learning.is_one_way());
-        feed(&mut learning, 20, &[Direction::Forward, Direction::Backward]);
-        assert!(!learning.is_one_way(), "both directions are seen after all");
+        let mut warm_up = WarmUp::new(0, true);
+        feed(&mut warm_up, 15, &[Direction::Forward]);
+        assert!(!warm_up.is_one_way(), "too few to judge");
+        feed(&mut warm_up, 40, &[Direction::Forward]);
+        assert!(warm_up.is_one_way());
+        feed(&mut warm_up, 20, &[Direction::Forward, Direction::Backward]);
+        assert!(!warm_up.is_one_way(), "both directions are seen after all");
     }
 }

@@ -1,32 +1,32 @@
-//! The flows that one run was wrong about: few, and only they take memory.
+//! Errors of one run, flow by flow: few flows have any, and only they take memory.
 
 use std::collections::HashMap;
 
-use crate::engine::verify::{ErrorKind, Errors};
+use crate::engine::errors::{ErrorKind, Errors};
 
 /// Errors of one flow, by [`ErrorKind`].
-pub type FlowErrors = [u32; ErrorKind::COUNT];
+pub type ErrorCounts = [u32; ErrorKind::COUNT];
 
 /// Counts errors, in all and flow by flow.
 #[derive(Debug, Default)]
-pub struct ErringFlows {
-    /// In all; lookups and `flows_total` are left to whoever knows them.
+pub struct FlowErrors {
+    /// In all; lookups and `flows_total` are not counted here.
     errors: Errors,
-    /// Where in `flows` a flow stands.
-    places: HashMap<u32, usize>,
+    /// The position of a flow in `flows`.
+    positions: HashMap<u32, usize>,
     /// In the order of their first errors.
-    flows: Vec<(u32, FlowErrors)>,
+    flows: Vec<(u32, ErrorCounts)>,
 }
 
-impl ErringFlows {
+impl FlowErrors {
     /// Counts an error.
     pub fn count(&mut self, flow: u32, kind: ErrorKind) {
         *self.errors.of_kind(kind) += 1;
-        let place = *self.places.entry(flow).or_insert_with(|| {
-            self.flows.push((flow, FlowErrors::default()));
+        let position = *self.positions.entry(flow).or_insert_with(|| {
+            self.flows.push((flow, ErrorCounts::default()));
             self.flows.len() - 1
         });
-        if let Some((_, errors)) = self.flows.get_mut(place) {
+        if let Some((_, errors)) = self.flows.get_mut(position) {
             let count = &mut errors[kind as usize];
             *count = count.saturating_add(1);
         }
@@ -43,7 +43,7 @@ impl ErringFlows {
     }
 
     /// Each flow with its errors.
-    pub fn iter(&self) -> impl Iterator<Item = (u32, FlowErrors)> {
+    pub fn iter(&self) -> impl Iterator<Item = (u32, ErrorCounts)> {
         self.flows.iter().copied()
     }
 }

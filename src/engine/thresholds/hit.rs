@@ -8,7 +8,7 @@ use crate::time::Timestamp;
 
 /// A rule's count was reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Firing {
+pub struct ThresholdHit {
     /// Which rule.
     pub rule: RuleId,
     /// When: the time of a packet, or when waiting for one ended.
@@ -21,6 +21,6 @@ pub struct Firing {
     pub packet: Packet,
     /// How many there were in the window: at least this many, but for the error of distinct counts.
     pub count: u64,
-    /// How many were counted in silence since the last firing for this key.
+    /// How many were counted in silence since the last hit for this key.
     pub suppressed: u64,
 }

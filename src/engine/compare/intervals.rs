@@ -10,8 +10,9 @@
 //! the number of erring flows is taken for Poisson, with its exact interval (Garwood 1936), and
 //! none seen is "at most 3/n".
 
-use super::erring::{ErringFlows, FlowErrors};
-use crate::engine::verify::ErrorKind;
+use super::flow_errors::{ErrorCounts, FlowErrors};
+use crate::engine::errors::ErrorKind;
+use crate::flow::FlowKey;
 use acsm_filters::rng::Random;
 use acsm_filters::{FlowLookups, History};
 use acsm_model::special::poisson;
@@ -41,7 +42,7 @@ const FLOWS: usize = ErrorKind::COUNT + 1;
 const RATES: usize = ErrorKind::COUNT + 2;
 
 /// What flows can have in common: how often they were looked up, and with which errors.
-type Kind = (FlowLookups, FlowErrors);
+type Kind = (FlowLookups, ErrorCounts);
 
 /// All flows of a trace by how often they were looked up: the same for every run.
 #[derive(Debug)]
@@ -60,12 +61,12 @@ struct Sums {
 
 impl Population {
     /// The flows of `history`.
-    pub fn new(history: &History) -> Population {
+    pub fn new(history: &History<FlowKey>) -> Population {
         Population { flows: counted(history.lookups().collect()) }
     }
 
     /// The intervals of a run that was wrong about these flows.
-    pub fn intervals(&self, erring: &ErringFlows, history: &History) -> RateIntervals {
+    pub fn intervals(&self, erring: &FlowErrors, history: &History<FlowKey>) -> RateIntervals {
         let kind = |(flow, errors)| (history.lookups_of(flow), errors);
         let mut kinds: Vec<(Kind, u64)> = counted(erring.iter().map(kind).collect());
         let mut erring_flows = [0; RATES];
@@ -142,7 +143,7 @@ fn percentiles(mut rates: Vec<f64>) -> [f64; 2] {
 }
 
 /// The errors of a flow by kind, all of them, and whether there are any.
-fn counts_of(errors: &FlowErrors) -> [f64; RATES] {
+fn counts_of(errors: &ErrorCounts) -> [f64; RATES] {
     let total: u64 = errors.iter().map(|count| u64::from(*count)).sum();
     std::array::from_fn(|rate| match errors.get(rate) {
         Some(count) => f64::from(*count),

@@ -1,26 +1,21 @@
-//! What workers count.
+//! What shards count, and how long their work takes.
 
 use hdrhistogram::Histogram;
 
-use super::verify::Errors;
 use crate::machine::RuleSet;
 use acsm_filters::{Lookup, State};
 
-/// Counts of one worker; workers add up, in any order.
+/// Counts of one shard; shards add up, in any order.
 #[derive(Debug, Clone)]
-pub struct Tally {
+pub struct ShardStats {
     /// Answers of the store.
     pub lookups: Lookups,
-    /// Flows that came into a state, by state.
+    /// Flows that entered a state, by state.
     pub entered: [u64; State::LIMIT],
     /// Alerts of rules that are not shown, by rule.
     pub only_counted: [u64; RuleSet::LIMIT],
-    /// Time per batch.
-    pub batch_nanos: Nanos,
     /// Time per slice of the sweep.
-    pub sweep_nanos: Nanos,
-    /// What the exact shadow found wrong, if one was asked for.
-    pub errors: Option<Errors>,
+    pub sweep_nanos: Durations,
 }
 
 /// Answers of a store.
@@ -34,15 +29,13 @@ pub struct Lookups {
     pub dont_know: u64,
 }
 
-impl Default for Tally {
+impl Default for ShardStats {
     fn default() -> Self {
-        Tally {
+        ShardStats {
             lookups: Lookups::default(),
             entered: [0; State::LIMIT],
             only_counted: [0; RuleSet::LIMIT],
-            batch_nanos: Nanos::default(),
-            sweep_nanos: Nanos::default(),
-            errors: None,
+            sweep_nanos: Durations::default(),
         }
     }
 }
@@ -58,9 +51,9 @@ impl Lookups {
     }
 }
 
-impl Tally {
-    /// Adds what another worker counted.
-    pub fn merge(&mut self, other: Tally) {
+impl ShardStats {
+    /// Adds the counts of another shard.
+    pub fn merge(&mut self, other: &ShardStats) {
         self.lookups.known += other.lookups.known;
         self.lookups.absent += other.lookups.absent;
         self.lookups.dont_know += other.lookups.dont_know;
@@ -70,21 +63,13 @@ impl Tally {
         for (ours, theirs) in self.only_counted.iter_mut().zip(other.only_counted) {
             *ours += theirs;
         }
-        self.batch_nanos.merge(&other.batch_nanos);
         self.sweep_nanos.merge(&other.sweep_nanos);
-        self.errors = match (self.errors.take(), other.errors) {
-            (Some(mut ours), Some(theirs)) => {
-                ours.merge(&theirs);
-                Some(ours)
-            }
-            (ours, theirs) => ours.or(theirs),
-        };
     }
 }
 
 /// A histogram of durations up to a minute, to two digits.
 #[derive(Debug, Clone, Default)]
-pub struct Nanos {
+pub struct Durations {
     histogram: Option<Histogram<u64>>,
     total: u64,
 }
@@ -92,7 +77,7 @@ pub struct Nanos {
 /// What lasts longer counts as this long.
 const LONGEST_NANOS: u64 = 60 * crate::time::NANOS_PER_SEC;
 
-impl Nanos {
+impl Durations {
     pub(super) fn record(&mut self, nanos: u64) {
         self.total = self.total.saturating_add(nanos);
         if self.histogram.is_none() {
@@ -103,7 +88,7 @@ impl Nanos {
         }
     }
 
-    fn merge(&mut self, other: &Nanos) {
+    fn merge(&mut self, other: &Durations) {
         self.total = self.total.saturating_add(other.total);
         match (&mut self.histogram, &other.histogram) {
             // Cannot fail: every histogram here has the same bounds.

@@ -1,0 +1,236 @@
+//! Merges the alerts of all shards in packet order, applies the limits and passes them on.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::Arc;
+
+use super::limits::{AlertLimits, Suppressed};
+use super::raw::{RawAlert, in_order};
+use super::{Alert, Sink, WatchStep};
+use crate::engine::active_rules::ActiveRules;
+use crate::engine::thresholds::ThresholdHit;
+use crate::flow::{FlowKey, Keyer, Packet};
+use crate::machine::{RuleId, RuleSet};
+
+/// Where the alerts of all shards come together. One per run, in the thread that reads.
+pub struct AlertMerger<'a> {
+    sink: &'a mut dyn Sink,
+    keyer: Keyer,
+    limits: AlertLimits,
+    exact: Option<ExactAlerts>,
+    /// The order of a batch's alerts: a buffer that is reused.
+    order: Vec<u64>,
+}
+
+/// What would have been shown had the store been exact.
+struct ExactAlerts {
+    limits: AlertLimits,
+    /// Alerts shown less alerts that an exact store would have shown.
+    surplus: HashMap<(RuleId, FlowKey), i64>,
+}
+
+/// What all stages found in one batch.
+#[derive(Debug, Default)]
+pub struct BatchAlerts {
+    /// Thresholds that were reached, each with its packet's index.
+    pub hits: Vec<(u32, ThresholdHit)>,
+    /// Alerts by the answers of the store.
+    pub alerts: Vec<RawAlert>,
+    /// Alerts by the exact shadow.
+    pub exact_alerts: Vec<RawAlert>,
+    /// Steps of the watched flow, each with its packet's index.
+    pub steps: Vec<(u32, WatchStep)>,
+}
+
+impl BatchAlerts {
+    fn clear(&mut self) {
+        self.hits.clear();
+        self.alerts.clear();
+        self.exact_alerts.clear();
+        self.steps.clear();
+    }
+}
+
+/// What became of all alerts.
+#[derive(Debug, Clone)]
+pub struct AlertCounts {
+    /// Shown, by rule.
+    pub shown: [u64; RuleSet::LIMIT],
+    /// Not shown, by reason.
+    pub suppressed: Suppressed,
+    /// Against the exact shadow, if there was one.
+    pub difference: Option<AlertDifference>,
+}
+
+/// The multiset difference, over (rule, flow), to what an exact store would have shown.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct AlertDifference {
+    /// Alerts that only an exact store would have shown.
+    pub missed: u64,
+    /// Alerts that an exact store would not have shown.
+    pub spurious: u64,
+}
+
+/// From the surplus of each (rule, flow): alerts shown less those of an exact store.
+impl FromIterator<i64> for AlertDifference {
+    fn from_iter<I: IntoIterator<Item = i64>>(surpluses: I) -> AlertDifference {
+        let mut difference = AlertDifference::default();
+        for surplus in surpluses {
+            match surplus < 0 {
+                true => difference.missed += surplus.unsigned_abs(),
+                false => difference.spurious += surplus.unsigned_abs(),
+            }
+        }
+        difference
+    }
+}
+
+impl<'a> AlertMerger<'a> {
+    /// Passes on to `sink` what the limits admit. `compares`: counts beside what an exact store
+    /// would have shown.
+    pub fn new(
+        sink: &'a mut dyn Sink,
+        keyer: Keyer,
+        active: &Arc<ActiveRules>,
+        compares: bool,
+    ) -> AlertMerger<'a> {
+        let limits = || AlertLimits::new(Arc::clone(active), keyer.hash_key);
+        let exact = compares.then(|| ExactAlerts { limits: limits(), surplus: HashMap::new() });
+        AlertMerger { sink, keyer, limits: limits(), exact, order: Vec::new() }
+    }
+
+    /// Takes the alerts of one batch, in any order, and leaves `found` empty.
+    pub fn merge(&mut self, packets: &[Packet], found: &mut BatchAlerts) -> io::Result<()> {
+        found.steps.sort_unstable_by_key(|(index, _)| *index);
+        let mut steps = found.steps.iter().peekable();
+        let mut shown = !found.steps.is_empty();
+        let mut order = std::mem::take(&mut self.order);
+        let merge = Merge { packets, hits: &found.hits, keyer: self.keyer };
+        merge.each(in_order(&found.alerts, &mut order), |alert| {
+            while let Some((_, step)) = steps.next_if(|(index, _)| *index <= alert.index) {
+                self.sink.step(step)?;
+            }
+            shown |= self.show(alert)?;
+            Ok(())
+        })?;
+        for (_, step) in steps {
+            self.sink.step(step)?;
+        }
+        if let Some(exact) = &mut self.exact {
+            merge.each(in_order(&found.exact_alerts, &mut order), |alert| {
+                if exact.limits.admits(&mut alert.alert, alert.muted) {
+                    *exact.surplus.entry(alert.key(self.keyer)).or_default() -= 1;
+                }
+                Ok(())
+            })?;
+        }
+        self.order = order;
+        found.clear();
+        if shown { self.sink.flush() } else { Ok(()) }
+    }
+
+    fn show(&mut self, indexed: &mut Indexed) -> io::Result<bool> {
+        let admitted = self.limits.admits(&mut indexed.alert, indexed.muted);
+        if admitted {
+            if let Some(exact) = &mut self.exact {
+                *exact.surplus.entry(indexed.key(self.keyer)).or_default() += 1;
+            }
+            self.sink.alert(&indexed.alert)?;
+        }
+        Ok(admitted)
+    }
+
+    /// Alerts shown, by rule, and suppressed, by reason, so far.
+    pub fn so_far(&self) -> ([u64; RuleSet::LIMIT], Suppressed) {
+        (self.limits.shown, self.limits.suppressed)
+    }
+
+    /// Replaces the rules.
+    pub fn set_rules(&mut self, new: &Arc<ActiveRules>) {
+        self.limits.set_rules(new);
+        if let Some(exact) = &mut self.exact {
+            exact.limits.set_rules(new);
+        }
+    }
+
+    /// What became of all alerts.
+    pub fn finish(self) -> AlertCounts {
+        let difference = self.exact.map(|exact| exact.surplus.into_values().collect());
+        let AlertLimits { shown, suppressed, .. } = self.limits;
+        AlertCounts { shown, suppressed, difference }
+    }
+}
+
+/// An alert with its packet's index in the batch.
+struct Indexed {
+    index: u32,
+    muted: bool,
+    alert: Alert,
+}
+
+impl Indexed {
+    fn key(&self, keyer: Keyer) -> (RuleId, FlowKey) {
+        (self.alert.rule, keyer.key(&self.alert.packet).0)
+    }
+}
+
+/// The packets of a batch, and the threshold hits that go between its alerts.
+struct Merge<'r> {
+    packets: &'r [Packet],
+    hits: &'r [(u32, ThresholdHit)],
+    keyer: Keyer,
+}
+
+impl Merge<'_> {
+    /// Both kinds of alerts as one sequence; what a packet's time made due comes before the packet.
+    fn each<'f>(
+        &self,
+        alerts: impl Iterator<Item = &'f RawAlert>,
+        mut take: impl FnMut(&mut Indexed) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let mut hits = self.hits.iter().peekable();
+        for raw in alerts {
+            while let Some((at, hit)) = hits.next_if(|(at, _)| *at <= raw.event.index) {
+                take(&mut from_hit(*at, hit, self.keyer))?;
+            }
+            if let Some(packet) = self.packets.get(raw.event.index as usize) {
+                take(&mut from_raw(packet, raw))?;
+            }
+        }
+        hits.try_for_each(|(at, hit)| take(&mut from_hit(*at, hit, self.keyer)))
+    }
+}
+
+#[inline]
+fn from_raw(packet: &Packet, raw: &RawAlert) -> Indexed {
+    let event = &raw.event;
+    let alert = Alert {
+        rule: raw.rule,
+        time: packet.time,
+        packet: *packet,
+        flow: event.id,
+        answer: Some(raw.answer),
+        state: raw.state,
+        confidence: raw.confidence,
+        count: None,
+        suppressed: 0,
+    };
+    Indexed { index: event.index, muted: event.no_session_muted, alert }
+}
+
+fn from_hit(index: u32, hit: &ThresholdHit, keyer: Keyer) -> Indexed {
+    let packet: Packet = hit.packet;
+    let alert = Alert {
+        rule: hit.rule,
+        time: hit.time,
+        packet,
+        flow: keyer.id(&keyer.key(&packet).0),
+        answer: None,
+        state: None,
+        // Counted by a sketch of its own: the store has no part in it.
+        confidence: 1.0,
+        count: Some(hit.count),
+        suppressed: hit.suppressed,
+    };
+    Indexed { index, muted: false, alert }
+}

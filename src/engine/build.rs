@@ -1,0 +1,112 @@
+//! From the specification of a store to its shards: the one place where a kind of store becomes a
+//! type.
+
+use super::shard::{Shard, StoreShard};
+use crate::flow::{FlowId, FlowKey};
+use acsm_filters::memory::Arena;
+use acsm_filters::{
+    Backend, Bhbf, BhbfRule, Budget, Dbf, Erase, Exact, Expire, Fcf, Gated, Kbf, KbfRule,
+    Recycling, Sbf, SbfRule, Sizing, Store, StoreError, StoreSpec,
+};
+
+/// The shards of a store, all empty.
+pub fn build_shards(spec: &StoreSpec) -> Result<Vec<Box<dyn Shard>>, StoreError> {
+    let sizing = spec.sizing()?;
+    let gate = spec.gate.map(|gate| gate.sizing(spec)).transpose()?;
+    let arena = Arena::with_capacity(((sizing.bits - sizing.gate_bits) / 8) as usize);
+    let builder = Builder { spec, sizing, gate, arena };
+    (0..FlowId::SHARDS).map(|_| builder.shard()).collect()
+}
+
+/// What the shards of a store are made from.
+struct Builder<'a> {
+    spec: &'a StoreSpec,
+    sizing: Sizing,
+    gate: Option<Sizing>,
+    /// The cells of all shards lie together.
+    arena: Arena,
+}
+
+type BuiltShard = Result<Box<dyn Shard>, StoreError>;
+
+impl Builder<'_> {
+    fn shard(&self) -> BuiltShard {
+        let Builder { spec, sizing, arena, .. } = self;
+        let timed = spec.expire == Expire::Timer;
+        match (spec.backend, sizing.cell_bits) {
+            (Backend::Exact, _) => {
+                let table: Exact<FlowKey> = match spec.budget {
+                    Budget::MemoryBytes(_) => Exact::capped(sizing, timed)?,
+                    Budget::FpRate(_) => Exact::growing(sizing, timed)?,
+                };
+                self.gated(table)
+            }
+            (Backend::Sbf, 8) => self.sbf::<8>(),
+            (Backend::Sbf, 16) => self.sbf::<16>(),
+            (Backend::Sbf, _) => self.sbf::<32>(),
+            (Backend::Kbf, 8) => self.kbf::<8>(),
+            (Backend::Kbf, 16) => self.kbf::<16>(),
+            (Backend::Kbf, _) => self.kbf::<32>(),
+            (Backend::Bhbf, _) => self.bhbf(),
+            (Backend::Dbf, _) => self.dbf(),
+            (Backend::Fcf, _) if timed => {
+                self.gated(Fcf::<true>::new_in(arena, spec.states, sizing)?)
+            }
+            (Backend::Fcf, _) => self.gated(Fcf::<false>::new_in(arena, spec.states, sizing)?),
+        }
+    }
+
+    fn sbf<const BITS: u32>(&self) -> BuiltShard {
+        let rule = SbfRule::<BITS>::new(self.spec.sbf);
+        match self.spec.expire {
+            Expire::Timer => {
+                self.gated(Sbf::<BITS, true>::new_in(&self.arena, rule, &self.sizing)?)
+            }
+            _ => self.recycling(|| Sbf::<BITS, false>::new_in(&self.arena, rule, &self.sizing)),
+        }
+    }
+
+    fn kbf<const BITS: u32>(&self) -> BuiltShard {
+        let rule = || KbfRule::new(self.spec.states, self.spec.decode);
+        match self.spec.expire {
+            Expire::Timer => {
+                self.gated(Kbf::<BITS, true>::new_in(&self.arena, rule(), &self.sizing)?)
+            }
+            _ => self.recycling(|| Kbf::<BITS, false>::new_in(&self.arena, rule(), &self.sizing)),
+        }
+    }
+
+    fn bhbf(&self) -> BuiltShard {
+        let rule = BhbfRule::new(self.spec.states);
+        match self.spec.expire {
+            Expire::Timer => self.gated(Bhbf::<true>::new_in(&self.arena, rule, &self.sizing)?),
+            _ => self.recycling(|| Bhbf::<false>::new_in(&self.arena, rule, &self.sizing)),
+        }
+    }
+
+    fn dbf(&self) -> BuiltShard {
+        let Builder { spec: StoreSpec { states, .. }, sizing, arena, .. } = self;
+        match (self.spec.expire, self.spec.dbf_counters) {
+            (Expire::Timer, true) => self.gated(Dbf::<2, true>::new_in(arena, *states, sizing)?),
+            (Expire::Timer, false) => self.gated(Dbf::<1, true>::new_in(arena, *states, sizing)?),
+            (_, true) => self.recycling(|| Dbf::<2, false>::new_in(arena, *states, sizing)),
+            (_, false) => self.recycling(|| Dbf::<1, false>::new_in(arena, *states, sizing)),
+        }
+    }
+
+    /// A store that empties itself when it is full, or never.
+    fn recycling<S>(&self, make: impl Fn() -> Result<S, StoreError>) -> BuiltShard
+    where
+        S: Store<Key = ()> + Erase + 'static,
+    {
+        self.gated(Recycling::new(&self.sizing, make)?)
+    }
+
+    /// A shard with this store, behind its gate if it has one.
+    fn gated<S>(&self, store: S) -> BuiltShard
+    where
+        S: Store<Key: super::shard::PacketKey> + 'static,
+    {
+        Ok(Box::new(StoreShard::new(Gated::new(store, self.gate.as_ref())?)))
+    }
+}

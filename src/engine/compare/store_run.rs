@@ -1,0 +1,191 @@
+//! One store through the trace: every answer is compared with the truth.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::batch::{CompareBatch, EventAlerts, admitted};
+use super::flow_errors::FlowErrors;
+use super::plan::{ComparePlan, Feedback, StoreRun};
+use super::timeline::Timeline;
+use crate::engine::alerts::AlertDifference;
+use crate::engine::alerts::limits::AlertLimits;
+use crate::engine::build::build_shards;
+use crate::engine::errors::ErrorKind;
+use crate::engine::pool::Stage;
+use crate::engine::shard::{Shard, ShardOutput, ShardWork, Wanted};
+use crate::flow::{FlowId, Keyer, Packet};
+use crate::machine::{RuleId, RuleSet};
+use acsm_filters::{Epoch, State, StoreError, StoreStats};
+
+/// Stores up to this size are swept whenever their fill is to be measured…
+const SWEEP_FREELY_CELLS: u64 = 1 << 20;
+/// …larger ones only after enough lookups to pay for it.
+const SWEEP_CELLS_PER_LOOKUP: u64 = 32;
+
+/// A store on its way through the trace.
+pub struct StoreRunner<'a> {
+    plan: &'a ComparePlan,
+    open_loop: bool,
+    seed: usize,
+    keyer: Keyer,
+    half_open: [bool; State::LIMIT],
+    shards: Vec<Box<dyn Shard>>,
+    limits: AlertLimits,
+    errors: FlowErrors,
+    /// Alerts shown less those that an exact table would have shown, by rule and flow. Zeros are
+    /// not kept.
+    surplus: HashMap<(RuleId, u32), i64>,
+    timeline: Timeline,
+    /// Lookups since all cells were swept at once.
+    since_sweep: u64,
+    nanos: u64,
+    output: ShardOutput,
+    alerts: Vec<EventAlerts>,
+}
+
+/// What one run found.
+#[derive(Debug)]
+pub struct StoreResult {
+    /// Errors by kind and flow.
+    pub errors: FlowErrors,
+    /// How the alerts differ from those of an exact table.
+    pub alerts: AlertDifference,
+    /// Step by step.
+    pub timeline: Timeline,
+    /// What the store says about itself.
+    pub stats: StoreStats,
+    /// Time spent on this run.
+    pub nanos: u64,
+}
+
+impl<'a> StoreRunner<'a> {
+    /// A run at the beginning of the trace.
+    pub fn new(plan: &'a ComparePlan, run: &StoreRun) -> Result<StoreRunner<'a>, StoreError> {
+        let keyer = plan.keyer_of(run.seed);
+        Ok(StoreRunner {
+            plan,
+            open_loop: run.feedback == Feedback::Open,
+            seed: run.seed,
+            keyer,
+            half_open: plan.active.rules.machine.half_open(),
+            shards: build_shards(&run.store)?,
+            limits: AlertLimits::new(Arc::clone(&plan.active), keyer.hash_key),
+            errors: FlowErrors::default(),
+            surplus: HashMap::new(),
+            timeline: Timeline::default(),
+            since_sweep: 0,
+            nanos: 0,
+            output: ShardOutput::default(),
+            alerts: Vec::new(),
+        })
+    }
+
+    /// Drives one shard through its events of a batch.
+    fn drive_shard(&mut self, number: usize, batch: &CompareBatch) {
+        let Some(seed) = batch.seeds.get(self.seed) else { return };
+        let (plan, shown) = (self.plan, self.plan.active.shown);
+        let work = ShardWork {
+            events: seed.events.of_shard(number),
+            packets: batch.packets.as_slice(),
+            rules: &plan.shard_rules(self.keyer, &self.half_open),
+            given: self.open_loop.then_some(&batch.answers),
+            wanted: Wanted::Answers,
+        };
+        self.output.answers.clear();
+        if let Some(shard) = self.shards.get_mut(number) {
+            shard.process(&work, &mut self.output);
+        }
+        for (&event, answer) in work.events.iter().zip(&self.output.answers) {
+            let Some(truth) = batch.truth.get(event.index as usize) else { continue };
+            if answer.answer != truth.answer
+                && let Some(kind) = ErrorKind::of(answer.answer, truth.answer)
+            {
+                self.errors.count(truth.flow, kind);
+            }
+            let alerts = answer.outcome.alerts.union(truth.outcome.alerts);
+            if !alerts.intersection(shown).is_empty() {
+                let alerts = answer.outcome.alerts.intersection(shown);
+                self.alerts.push(EventAlerts { event, alerts });
+            }
+        }
+    }
+
+    /// Shows what the limits admit, and notes what an exact table would not have shown, and what
+    /// only it would have.
+    fn compare_alerts(&mut self, batch: &CompareBatch, packets: &[Packet]) {
+        let exact = batch.seeds.get(self.seed).map_or(&[][..], |seed| &seed.admitted);
+        let mut exact = exact.iter().copied().peekable();
+        let surplus = &mut self.surplus;
+        admitted(&mut self.limits, packets, &mut self.alerts, |index, shown: RuleSet| {
+            let same = exact.next_if(|(exact, _)| *exact == index);
+            let exact = same.map_or(RuleSet::EMPTY, |(_, rules)| rules);
+            let flow = batch.truth.get(index as usize).map_or(0, |truth| truth.flow);
+            for (rules, sign) in [(shown.without(exact), 1), (exact.without(shown), -1)] {
+                for rule in rules.iter() {
+                    let count = surplus.entry((rule, flow)).or_default();
+                    *count += sign;
+                    if *count == 0 {
+                        surplus.remove(&(rule, flow));
+                    }
+                }
+            }
+        });
+    }
+
+    /// Whether measuring the fill is worth a complete sweep. A large store in a quiet time keeps
+    /// the fill that was measured last.
+    fn may_sweep(&self) -> bool {
+        let cells: u64 = self.shards.iter().map(|shard| shard.store_stats().cells).sum();
+        cells <= SWEEP_FREELY_CELLS || cells <= SWEEP_CELLS_PER_LOOKUP * self.since_sweep
+    }
+
+    /// Sweeps everything, so that only what is alive counts, and notes how full the store is.
+    fn measure_fill(&mut self, now: Epoch) -> StoreStats {
+        let mut stats = StoreStats::default();
+        for shard in &mut self.shards {
+            shard.sweep_all(now);
+            stats += shard.store_stats();
+        }
+        self.since_sweep = 0;
+        if let Some(step) = self.timeline.steps.last_mut() {
+            step.fill_ratio = stats.fill_ratio();
+        }
+        stats
+    }
+
+    /// What was found by the end of the trace.
+    pub fn finish(&mut self, last: Epoch) -> StoreResult {
+        let stats = self.measure_fill(last);
+        StoreResult {
+            errors: std::mem::take(&mut self.errors),
+            alerts: self.surplus.values().copied().collect(),
+            timeline: std::mem::take(&mut self.timeline),
+            stats,
+            nanos: self.nanos,
+        }
+    }
+}
+
+impl Stage for StoreRunner<'_> {
+    type Batch = CompareBatch;
+    type Output = ();
+
+    fn process(&mut self, batch: &CompareBatch, _output: &mut ()) {
+        let start = (self.plan.stopwatch)();
+        let errors_before = self.errors.total();
+        self.alerts.clear();
+        for shard in 0..FlowId::SHARDS {
+            self.drive_shard(shard, batch);
+        }
+        let packets = batch.packets.as_slice();
+        self.compare_alerts(batch, packets);
+        let counts = self.timeline.at(batch.step);
+        counts.lookups += packets.len() as u64;
+        counts.errors += self.errors.total() - errors_before;
+        self.since_sweep += packets.len() as u64;
+        if batch.ends_step && !packets.is_empty() && self.may_sweep() {
+            self.measure_fill(batch.epoch);
+        }
+        self.nanos += (self.plan.stopwatch)().saturating_sub(start);
+    }
+}

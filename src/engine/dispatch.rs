@@ -1,0 +1,204 @@
+//! The dispatcher: from parsed packets to events in the batches of their shards.
+//!
+//! Whatever must see all packets in capture order is here: the aging clock, the warm-up, the
+//! busiest addresses. Packets are handled in groups, because their digests cost less together.
+
+use std::net::IpAddr;
+
+use super::batch::{IdleTick, PacketBatch, PacketContext, ShardedEvents};
+use super::clock::{Clock, Phase};
+use super::top::TopTalkers;
+use super::warm_up::WarmUp;
+use crate::capture::parse::Parser;
+use crate::capture::{CaptureError, FrameTally, Intake, Source};
+use crate::flow::{Direction, FlowGroup, FlowId, FlowKeyKind, Keyer, Packet};
+use crate::time::Timestamp;
+use acsm_filters::Epoch;
+
+/// Packets that are handled together, at most.
+pub const GROUP: usize = FlowGroup::MOST;
+
+/// A batch ends after this many frames, TCP or not: signals and progress bars wait for it.
+const BATCH_FRAMES_MAX: usize = 8 * PacketBatch::PACKETS;
+
+/// Two addresses whose flows are shown step by step, in either direction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Watch(pub IpAddr, pub IpAddr);
+
+impl Watch {
+    fn matches(self, packet: &Packet) -> bool {
+        let Watch(a, b) = self;
+        (packet.src, packet.dst) == (a, b) || (packet.src, packet.dst) == (b, a)
+    }
+}
+
+/// What a dispatcher goes by.
+#[derive(Debug, Clone, Copy)]
+pub struct DispatchPlan {
+    /// How packets become flows.
+    pub keyer: Keyer,
+    /// The aging clock's phase.
+    pub phase: Phase,
+    /// How long "no session" rules stay muted at the start.
+    pub startup_nanos: u64,
+    /// Whose steps to show.
+    pub watch: Option<Watch>,
+    /// Whether to count the busiest addresses.
+    pub top_talkers: bool,
+}
+
+/// Makes the events of packets.
+pub struct Dispatcher {
+    keyer: Keyer,
+    clock: Clock,
+    warm_up: WarmUp,
+    watch: Option<Watch>,
+    top: Option<TopTalkers>,
+    /// The context of packets before `next_change`, where nothing but time changes it.
+    context: PacketContext,
+    next_change: Timestamp,
+    /// The latest idle tick.
+    idle_until: Timestamp,
+    lost_frames: u64,
+}
+
+impl Dispatcher {
+    /// A dispatcher at the beginning of a trace.
+    pub fn new(plan: &DispatchPlan) -> Dispatcher {
+        let sees_both_directions = plan.keyer.kind == FlowKeyKind::Connection;
+        let clock = Clock::new(plan.phase);
+        let context = PacketContext { tick: clock.tick(), watched: false, no_session_muted: true };
+        Dispatcher {
+            keyer: plan.keyer,
+            clock,
+            warm_up: WarmUp::new(plan.startup_nanos, sees_both_directions),
+            watch: plan.watch,
+            top: plan.top_talkers.then(TopTalkers::default),
+            context,
+            next_change: Timestamp::default(),
+            idle_until: Timestamp::default(),
+            lost_frames: 0,
+        }
+    }
+
+    /// Fills a batch, not completely if the source would have to wait. Returns whether there may be
+    /// more.
+    pub fn fill(
+        &mut self,
+        source: &mut dyn Source,
+        parser: &Parser,
+        batch: &mut PacketBatch,
+        frames: &mut FrameTally,
+    ) -> Result<bool, CaptureError> {
+        let mut frames_left = BATCH_FRAMES_MAX;
+        while batch.packets.room() >= GROUP && frames_left > 0 {
+            let slots = batch.packets.free_slots(GROUP);
+            let mut intake = Intake::new(parser, slots, frames);
+            let more = source.fill(GROUP, &mut intake);
+            frames_left = frames_left.saturating_sub(GROUP);
+            // What was read before an end or an error counts.
+            let found = GROUP - intake.free_places();
+            self.add_group(found, batch, frames);
+            if !more? {
+                return Ok(false);
+            }
+            if source.may_wait() {
+                break;
+            }
+        }
+        Ok(true)
+    }
+
+    /// Takes a group of packets that were put into the next `count` free slots of a batch, counts
+    /// them and adds their events.
+    fn add_group(&mut self, count: usize, batch: &mut PacketBatch, frames: &mut FrameTally) {
+        let PacketBatch { packets, events, .. } = batch;
+        let (packets, first_index) = packets.keep(count);
+        let Some(latest) = frames.add_packets(packets) else { return };
+        if let Some(top) = &mut self.top {
+            packets.iter().for_each(|packet| top.observe(packet));
+        }
+        self.add_events(packets, first_index, latest, events);
+    }
+
+    /// Adds the events of a group of packets, of which the latest has this time.
+    #[inline(never)] // loops that need all registers
+    pub fn add_events(
+        &mut self,
+        packets: &[Packet],
+        first_index: u32,
+        latest: Timestamp,
+        events: &mut ShardedEvents,
+    ) {
+        let flows = FlowGroup::new(&self.keyer, packets);
+        let only_time_counts = self.watch.is_none() && !self.warm_up.judges_directions();
+        let indexed = packets.iter().zip(flows.iter()).zip(first_index..);
+        if only_time_counts && latest < self.next_change {
+            let context = self.context;
+            for ((packet, flow), index) in indexed {
+                events.add(packet, flow, index, context);
+            }
+        } else {
+            for ((packet, flow), index) in indexed {
+                let context = self.context_of(packet, flow);
+                events.add(packet, flow, index, context);
+            }
+        }
+        self.clock.pass_to(latest);
+        self.warm_up.pass_to(latest);
+    }
+
+    fn context_of(&mut self, packet: &Packet, flow: (FlowId, Direction)) -> PacketContext {
+        if packet.time >= self.next_change {
+            self.context.tick = self.clock.advance(packet.time);
+            self.warm_up.pass_to(packet.time);
+            self.next_change = self.clock.next_change().min(self.warm_up.next_change());
+        }
+        self.warm_up.observe_direction(flow.0, flow.1);
+        self.context.no_session_muted = self.warm_up.mutes_no_session();
+        let watched = self.watch.is_some_and(|watch| watch.matches(packet));
+        PacketContext { watched, ..self.context }
+    }
+
+    /// Lets time pass without a packet.
+    pub fn idle(&mut self, now: Timestamp) -> IdleTick {
+        self.idle_until = self.idle_until.max(now);
+        self.next_change = Timestamp::default();
+        IdleTick { until: now, aged: self.clock.idle(now) }
+    }
+
+    /// Notes how many frames were lost before they got here, in all.
+    #[inline]
+    pub fn note_losses(&mut self, lost_frames: u64) {
+        if lost_frames > self.lost_frames {
+            self.lost_frames = lost_frames;
+            self.warm_up.lost();
+            self.next_change = Timestamp::default();
+        }
+    }
+
+    /// The busiest addresses so far.
+    pub fn top(&self) -> Option<&TopTalkers> {
+        self.top.as_ref()
+    }
+
+    /// The latest time of a packet or an idle tick.
+    pub fn time(&self) -> Timestamp {
+        self.idle_until.max(self.clock.now())
+    }
+
+    /// Whether rules about packets without a session are muted.
+    pub fn mutes_no_session(&self) -> bool {
+        self.warm_up.mutes_no_session()
+    }
+
+    /// The epoch of the last packet.
+    pub fn epoch(&self) -> Epoch {
+        self.clock.tick().epoch
+    }
+
+    /// Whether the capture seems to show one direction of its flows only.
+    pub fn is_one_way(&self) -> bool {
+        self.warm_up.is_one_way()
+    }
+}

@@ -1,0 +1,178 @@
+//! The lookup cache of a shard: what the store answered for the flows seen last.
+//!
+//! Packets come in trains: most belong to a flow that had a packet shortly before, and no flow that
+//! shares a cache line with it was written since. Then its place is known, and so is the answer. An
+//! entry is used only while it is certain to be what the store would answer: writes are counted by
+//! line, and an entry is valid as long as the counts of its lines and the epoch are those of its
+//! lookup.
+
+use acsm_filters::{Epoch, FlowId, Found, Lines, Lookup, Store};
+
+/// Entries of the cache, direct-mapped: several times the number of trains that run through a shard
+/// at a time.
+const ENTRIES: usize = 64;
+
+/// Answers for the flows seen last; about 7 kB per shard, whatever the size of the store.
+pub struct LookupCache<P> {
+    /// The store's epoch in which all answers were given.
+    epoch: Epoch,
+    entries: [CacheEntry; ENTRIES],
+    places: [P; ENTRIES],
+    /// How often each line was written, by the lowest byte of its number.
+    writes: [u64; 256],
+}
+
+#[derive(Debug, Clone, Copy)]
+struct CacheEntry {
+    id: FlowId,
+    /// How often its lines had been written when it was looked up.
+    writes: u64,
+    lines: Lines,
+    answer: Lookup,
+    /// Whether it was touched since: touching it again would change nothing.
+    is_fresh: bool,
+}
+
+/// Counts of writes that are never reached: the entry holds no answer…
+const INVALID: u64 = u64::MAX;
+/// …nor a place.
+const EMPTY: u64 = u64::MAX - 1;
+
+impl CacheEntry {
+    fn invalidate(&mut self) {
+        if self.writes != EMPTY {
+            self.writes = INVALID;
+        }
+    }
+}
+
+/// What the cache holds of a flow.
+#[derive(Debug, Clone, Copy)]
+pub struct Cached {
+    /// What the store would answer.
+    pub answer: Lookup,
+    /// Whether touching the flow would change nothing.
+    pub is_fresh: bool,
+}
+
+impl<P: Copy> LookupCache<P> {
+    /// An empty cache. `place` is any place of the store.
+    pub fn new(place: P) -> LookupCache<P> {
+        let (id, lines, answer) = (FlowId(0), Lines::ALL, Lookup::Absent);
+        let entry = CacheEntry { id, writes: EMPTY, lines, answer, is_fresh: false };
+        LookupCache {
+            epoch: Epoch::default(),
+            entries: [entry; ENTRIES],
+            places: [place; ENTRIES],
+            writes: [0; 256],
+        }
+    }
+
+    #[inline(always)]
+    fn index(id: FlowId) -> usize {
+        id.position_bits() as usize % ENTRIES
+    }
+
+    #[inline(always)]
+    fn writes(&self, Lines([one, other]): Lines) -> u64 {
+        self.writes[usize::from(one)].wrapping_add(self.writes[usize::from(other)])
+    }
+
+    /// What the store would answer for this flow in this epoch, if that is known.
+    #[inline(always)]
+    pub fn get(&self, id: FlowId, epoch: Epoch) -> Option<Cached> {
+        let entry = &self.entries[Self::index(id)];
+        let valid =
+            entry.id == id && entry.writes == self.writes(entry.lines) && self.epoch == epoch;
+        valid.then_some(Cached { answer: entry.answer, is_fresh: entry.is_fresh })
+    }
+
+    /// Whether the cache has the place of this flow.
+    #[inline(always)]
+    fn has(&self, id: FlowId) -> bool {
+        let entry = &self.entries[Self::index(id)];
+        entry.id == id && entry.writes != EMPTY
+    }
+
+    /// The place of this flow. Where the cache does not have it, it replaces another one, and its
+    /// memory starts to load.
+    #[inline(always)]
+    pub fn place<S: Store<Key: Default, Place = P>>(&mut self, id: FlowId, store: &S) -> P {
+        self.prefetch(id, store);
+        self.places[Self::index(id)]
+    }
+
+    /// Makes sure that the cache has the place of this flow, so that its memory is loaded when its
+    /// turn comes.
+    #[inline(always)]
+    pub fn prefetch<S: Store<Key: Default, Place = P>>(&mut self, id: FlowId, store: &S) {
+        if !self.has(id) {
+            self.fill(id, store);
+        }
+    }
+
+    #[inline(never)]
+    fn fill<S: Store<Key: Default, Place = P>>(&mut self, id: FlowId, store: &S) {
+        let index = Self::index(id);
+        let place = store.locate(id, S::Key::default());
+        let entry = &mut self.entries[index];
+        (entry.id, entry.writes, entry.lines) = (id, INVALID, store.lines(&place));
+        store.prefetch(&place);
+        self.places[index] = place;
+    }
+
+    /// Keeps what a lookup found, if that stands.
+    #[inline]
+    pub fn keep<H>(&mut self, id: FlowId, found: &Found<H>, epoch: Epoch) {
+        if self.epoch != epoch {
+            self.entries.iter_mut().for_each(CacheEntry::invalidate);
+            self.epoch = epoch;
+        }
+        let index = Self::index(id);
+        let writes = self.writes(self.entries[index].lines);
+        let entry = &mut self.entries[index];
+        if entry.id == id && found.settled {
+            (entry.writes, entry.answer, entry.is_fresh) = (writes, found.answer, false);
+        }
+    }
+
+    /// Notes that the flow was touched when the answer was this one. `is_fresh`: as recently as can
+    /// be.
+    #[inline]
+    pub fn touched(&mut self, id: FlowId, answer: Lookup, is_fresh: bool, epoch: Epoch) {
+        let is_sure = self.get(id, epoch).is_some_and(|cached| cached.answer == answer);
+        let entry = &mut self.entries[Self::index(id)];
+        if entry.id == id {
+            entry.is_fresh = is_sure && is_fresh;
+        }
+    }
+
+    /// Notes a write to the flow's lines.
+    #[inline]
+    pub fn wrote(&mut self, id: FlowId) {
+        let entry = &self.entries[Self::index(id)];
+        debug_assert!(entry.id == id, "whoever writes a flow has asked for its place");
+        for line in entry.lines.0 {
+            self.writes[usize::from(line)] += 1;
+        }
+    }
+
+    /// Keeps what a lookup would answer after a write, where the store told it.
+    #[inline]
+    pub fn keep_written(
+        &mut self,
+        id: FlowId,
+        answer: Option<Lookup>,
+        is_fresh: bool,
+        epoch: Epoch,
+    ) {
+        if let Some(answer) = answer
+            && self.epoch == epoch
+        {
+            let index = Self::index(id);
+            let writes = self.writes(self.entries[index].lines);
+            let entry = &mut self.entries[index];
+            (entry.writes, entry.answer, entry.is_fresh) = (writes, answer, is_fresh);
+        }
+    }
+}

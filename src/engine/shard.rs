@@ -1,0 +1,462 @@
+//! A shard at work: for each event look the flow up, step its machine, write the store, age it.
+//!
+//! This is the one loop that drives flows. `replay`, `live` and `compare` run it on the store that
+//! was chosen; `--verify`, `compare` and `plan --trace` run it on an exact table beside (`shadow`).
+//! [`Shard`] is called once per batch; everything below it is generic in the store.
+
+use super::alerts::RawAlert;
+use super::batch::Event;
+use super::lookup_cache::LookupCache;
+use super::stats::ShardStats;
+use crate::flow::{FlowKey, Keyer, Packet};
+use crate::machine::{Machine, Next, Outcome, RuleSet};
+use acsm_filters::{Epoch, Found, Insertion, Lookup, Stamp, State, Store, StoreStats};
+
+/// How many events ahead a flow is located and its memory prefetched: enough to hide the latency of
+/// memory, few enough to stay in the first-level cache.
+const AHEAD: usize = 16;
+/// A shard is swept after this many events…
+const SWEEP_EVERY: u32 = 64;
+/// …over this many cells: 4 per packet.
+const SWEEP_CELLS: usize = 256;
+
+/// One shard of flow state, whatever its store.
+pub trait Shard: Send {
+    /// Drives the flows of the shard by its events of a batch.
+    fn process(&mut self, work: &ShardWork<'_>, output: &mut ShardOutput);
+
+    /// Moves on to a later epoch without an event.
+    fn advance_to(&mut self, epoch: Epoch);
+
+    /// Clears all that is stale, so that the figures of the store are right.
+    fn sweep_all(&mut self, now: Epoch);
+
+    /// What the store says about itself.
+    fn store_stats(&self) -> StoreStats;
+
+    /// What the shard counted.
+    fn stats(&mut self) -> &mut ShardStats;
+}
+
+/// What a shard is given to work on.
+#[derive(Clone, Copy)]
+pub struct ShardWork<'a> {
+    /// The events of its flows.
+    pub events: &'a [Event],
+    /// The packets of the whole batch; read only where an event does not say enough.
+    pub packets: &'a [Packet],
+    /// How events are judged.
+    pub rules: &'a ShardRules<'a>,
+    /// The true answers, by packet, to go on from in place of the store's own: the open loop.
+    pub given: Option<&'a [Lookup]>,
+    /// Which results are wanted.
+    pub wanted: Wanted,
+}
+
+/// Which results a shard is to return.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    /// The alerts.
+    Alerts,
+    /// The alerts, and the answer to every event.
+    AlertsAndAnswers,
+    /// The answer to every event.
+    Answers,
+}
+
+/// How events are judged: the same for all shards of a run.
+#[derive(Debug, Clone, Copy)]
+pub struct ShardRules<'a> {
+    /// The state machine of each flow.
+    pub machine: &'a Machine,
+    /// Its half-open states, which age sooner.
+    pub half_open: &'a [bool; State::LIMIT],
+    /// The rules whose alerts are shown; the others are only counted.
+    pub shown: RuleSet,
+    /// How packets become flows.
+    pub keyer: Keyer,
+    /// Whether a lookup that finds nothing touches the cells in use (`--touch all`).
+    pub touch_absent: bool,
+    /// Nanoseconds on some clock, for the histograms alone.
+    pub stopwatch: fn() -> u64,
+}
+
+/// What a shard found in one batch.
+#[derive(Debug, Default)]
+pub struct ShardOutput {
+    /// Alerts by the answers of the store.
+    pub alerts: Vec<RawAlert>,
+    /// One for each event, in order, if wanted.
+    pub answers: Vec<Answer>,
+}
+
+/// What a shard answered for one event.
+#[derive(Debug, Clone, Copy)]
+pub struct Answer {
+    /// What the store answered.
+    pub answer: Lookup,
+    /// What follows from that answer.
+    pub outcome: Outcome,
+    /// The store's epoch at the lookup, and after the write: they differ if it recycled.
+    pub epochs: (Epoch, Epoch),
+}
+
+/// What tells the flows of a store apart beyond the digest, made from a packet.
+pub trait PacketKey: Copy + Default {
+    /// The key of a packet's flow.
+    fn of(keyer: &Keyer, packet: &Packet) -> Self;
+}
+
+/// Filters go by the digest alone.
+impl PacketKey for () {
+    #[inline(always)]
+    fn of(_keyer: &Keyer, _packet: &Packet) {}
+}
+
+/// Exact tables compare full keys.
+impl PacketKey for FlowKey {
+    #[inline(always)]
+    fn of(keyer: &Keyer, packet: &Packet) -> FlowKey {
+        keyer.key(packet).0
+    }
+}
+
+/// A shard with a store of this type.
+pub struct StoreShard<S: Store> {
+    store: S,
+    cache: LookupCache<S::Place>,
+    /// The places of the next events, where the cache does not keep them: a ring.
+    places: [S::Place; AHEAD],
+    epoch: Epoch,
+    events_since_sweep: u32,
+    stats: ShardStats,
+}
+
+/// One event as the loop saw it.
+pub struct Step<H> {
+    /// What the store answered.
+    pub answer: Lookup,
+    /// What follows from that answer.
+    pub outcome: Outcome,
+    /// The state of the flow now, if known.
+    pub state: Option<State>,
+    /// The store's epoch at the lookup.
+    pub epoch: Epoch,
+    /// What the lookup found; `None` where the cache knew the answer.
+    pub found: Option<Found<H>>,
+}
+
+impl<S: Store<Key: PacketKey>> StoreShard<S> {
+    /// Whether answers can be cached: where the digest alone tells flows apart.
+    const CACHES: bool = size_of::<S::Key>() == 0;
+
+    /// A shard that begins with this store.
+    pub fn new(store: S) -> StoreShard<S> {
+        let place = store.locate(acsm_filters::FlowId(0), S::Key::default());
+        StoreShard {
+            store,
+            cache: LookupCache::new(place),
+            places: [place; AHEAD],
+            epoch: Epoch::default(),
+            events_since_sweep: 0,
+            stats: ShardStats::default(),
+        }
+    }
+
+    /// Its store.
+    pub fn store(&self) -> &S {
+        &self.store
+    }
+
+    /// Adds the flow of an event in a state, past the machine.
+    pub fn insert(&mut self, work: &ShardWork<'_>, event: &Event, state: State, stamp: Stamp) {
+        if let Some(packet) = work.packets.get(event.index as usize) {
+            let place = self.store.locate(event.id, S::Key::of(&work.rules.keyer, packet));
+            self.store.insert(&place, state, stamp);
+        }
+    }
+
+    /// Drives the flows by all events, in order, and shows `observe` each step.
+    #[inline(always)]
+    pub fn drive(
+        &mut self,
+        work: &ShardWork<'_>,
+        mut observe: impl FnMut(&mut Self, &Event, &Step<S::Handle>),
+    ) {
+        for n in 0..AHEAD.min(work.events.len()) {
+            self.prepare(work, n);
+        }
+        for (n, event) in work.events.iter().enumerate() {
+            let step = self.advance(work, n, event);
+            observe(self, event, &step);
+            self.prepare(work, n + AHEAD);
+        }
+    }
+
+    /// Locates the flow of the n-th event, if there is one, and prefetches its memory.
+    #[inline(always)]
+    fn prepare(&mut self, work: &ShardWork<'_>, n: usize) {
+        let Some(event) = work.events.get(n) else { return };
+        if Self::CACHES {
+            return self.cache.prefetch(event.id, &self.store);
+        }
+        if let Some(packet) = work.packets.get(event.index as usize) {
+            let place = self.store.locate(event.id, S::Key::of(&work.rules.keyer, packet));
+            self.store.prefetch(&place);
+            self.places[n % AHEAD] = place;
+        }
+    }
+
+    /// The place of the flow of the n-th event.
+    #[inline(always)]
+    fn place(&mut self, n: usize, event: &Event) -> S::Place {
+        match Self::CACHES {
+            true => self.cache.place(event.id, &self.store),
+            false => self.places[n % AHEAD],
+        }
+    }
+
+    /// One event: look up, step, write, sweep now and then.
+    #[inline(always)] // what it returns stays in registers
+    fn advance(&mut self, work: &ShardWork<'_>, n: usize, event: &Event) -> Step<S::Handle> {
+        if event.epoch != self.epoch {
+            self.pass_to(event.epoch);
+        }
+        let epoch = self.store.epoch(event.epoch);
+        let cached = if Self::CACHES { self.cache.get(event.id, epoch) } else { None };
+        let found = match cached {
+            Some(_) => None,
+            None => Some(self.look_up(n, event, epoch)),
+        };
+        let answer = match (cached, &found) {
+            (Some(cached), _) => cached.answer,
+            (None, Some(found)) => found.answer,
+            (None, None) => Lookup::Absent,
+        };
+        let outcome = event.step(work.rules.machine, answer);
+        self.stats.lookups.count(answer);
+        if let Next::Go(state) = outcome.next {
+            self.stats.entered[state.index()] += 1;
+        }
+        let (basis, next) = match work.given {
+            None => (answer, outcome.next),
+            Some(truths) => given(work.rules.machine, event, truths, (answer, outcome.next)),
+        };
+        let is_fresh = cached.is_some_and(|cached| cached.is_fresh && cached.answer == basis);
+        let state = match (basis, next) {
+            // Most packets: their flow was touched in this epoch before.
+            (Lookup::Known(state), Next::Keep) if is_fresh => Some(state),
+            (Lookup::DontKnow, Next::Keep) if is_fresh => None,
+            (Lookup::Absent, Next::Keep | Next::Delete) if !work.rules.touch_absent => None,
+            _ => self.write(work, n, event, (basis, next), found),
+        };
+        self.events_since_sweep += 1;
+        if self.events_since_sweep == SWEEP_EVERY {
+            self.sweep_slice(event.epoch, work.rules.stopwatch);
+        }
+        Step { answer, outcome, state, epoch, found }
+    }
+
+    #[inline(always)]
+    fn look_up(&mut self, n: usize, event: &Event, epoch: Epoch) -> Found<S::Handle> {
+        let place = self.place(n, event);
+        let found = self.store.lookup(&place, event.epoch);
+        if Self::CACHES {
+            self.cache.keep(event.id, &found, epoch);
+        }
+        found
+    }
+
+    /// Brings what follows into the store. Returns the state of the flow now, if known.
+    #[inline]
+    fn write(
+        &mut self,
+        work: &ShardWork<'_>,
+        n: usize,
+        event: &Event,
+        (basis, next): (Lookup, Next),
+        found: Option<Found<S::Handle>>,
+    ) -> Option<State> {
+        let place = self.place(n, event);
+        let now = event.epoch;
+        let found = found.unwrap_or_else(|| self.store.lookup(&place, now));
+        let found = Found { answer: basis, ..found };
+        let half_open = work.rules.half_open;
+        let stamp = |state: Option<State>| {
+            event.tick().stamp(state.is_some_and(|state| half_open[state.index()]))
+        };
+        match (basis, next) {
+            (Lookup::Absent, Next::Go(state)) => {
+                let insertion = self.store.insert(&place, state, stamp(Some(state)));
+                let answer = match insertion {
+                    Insertion::Stored { answer, .. } => answer,
+                    _ => None,
+                };
+                self.wrote(event, answer, stamp(Some(state)));
+                Some(state)
+            }
+            (Lookup::Absent, _) => {
+                if work.rules.touch_absent {
+                    self.touch(event, &place, &found, now.stamp());
+                }
+                None
+            }
+            (Lookup::Known(state), Next::Keep) => {
+                self.touch(event, &place, &found, stamp(Some(state)));
+                Some(state)
+            }
+            (Lookup::Known(_), Next::Go(state)) => {
+                self.modify(event, &place, &found, (state, stamp(Some(state))))
+            }
+            (Lookup::DontKnow, Next::Go(state)) if S::WRITES_WITHOUT_OLD_STATE => {
+                self.modify(event, &place, &found, (state, stamp(Some(state))))
+            }
+            (Lookup::Known(_), Next::Delete) => self.delete(event, &place, &found),
+            (Lookup::DontKnow, Next::Delete) if S::WRITES_WITHOUT_OLD_STATE => {
+                self.delete(event, &place, &found)
+            }
+            (Lookup::DontKnow, _) => {
+                self.touch(event, &place, &found, stamp(None));
+                None
+            }
+        }
+    }
+
+    #[inline]
+    fn touch(&mut self, event: &Event, place: &S::Place, found: &Found<S::Handle>, stamp: Stamp) {
+        self.store.touch(place, found, stamp);
+        if Self::CACHES {
+            if !found.settled {
+                // It may have moved the flow.
+                self.cache.wrote(event.id);
+            }
+            let epoch = self.store.epoch(event.epoch);
+            self.cache.touched(event.id, found.answer, !stamp.is_half(), epoch);
+        }
+    }
+
+    #[inline]
+    fn modify(
+        &mut self,
+        event: &Event,
+        place: &S::Place,
+        found: &Found<S::Handle>,
+        (state, stamp): (State, Stamp),
+    ) -> Option<State> {
+        let answer = self.store.modify(place, found, state, stamp);
+        self.wrote(event, answer, stamp);
+        Some(state)
+    }
+
+    fn delete(
+        &mut self,
+        event: &Event,
+        place: &S::Place,
+        found: &Found<S::Handle>,
+    ) -> Option<State> {
+        self.store.delete(place, found, event.epoch);
+        if Self::CACHES {
+            self.cache.wrote(event.id);
+        }
+        None
+    }
+
+    /// Notes a write in the cache.
+    #[inline]
+    fn wrote(&mut self, event: &Event, answer: Option<Lookup>, stamp: Stamp) {
+        if Self::CACHES {
+            self.cache.wrote(event.id);
+            let epoch = self.store.epoch(event.epoch);
+            self.cache.keep_written(event.id, answer, !stamp.is_half(), epoch);
+        }
+    }
+
+    fn sweep_slice(&mut self, now: Epoch, stopwatch: fn() -> u64) {
+        self.events_since_sweep = 0;
+        let start = stopwatch();
+        if self.store.sweep(now, SWEEP_CELLS) > 0 {
+            self.stats.sweep_nanos.record(stopwatch().saturating_sub(start));
+        }
+    }
+
+    /// Moves on to a later epoch. After a whole epoch of silence nothing is alive: the shard is
+    /// swept at once, so that a silent link (live, by an idle tick) and a gap between two packets
+    /// (replay) lead to the same.
+    #[cold]
+    fn pass_to(&mut self, epoch: Epoch) {
+        if epoch.0.saturating_sub(self.epoch.0) > 1 {
+            while self.store.sweep(epoch, usize::MAX) > 0 {}
+        }
+        self.epoch = self.epoch.max(epoch);
+    }
+
+    /// Notes the alerts of one event.
+    #[cold]
+    fn report(
+        &mut self,
+        shown: RuleSet,
+        event: &Event,
+        step: &Step<S::Handle>,
+        alerts: &mut Vec<RawAlert>,
+    ) {
+        let &Step { answer, state, outcome, .. } = step;
+        let confidence = match answer {
+            Lookup::Absent => 1.0,
+            Lookup::Known(_) => 1.0 - self.store.stats().false_positive_chance,
+            Lookup::DontKnow => 0.0,
+        };
+        for rule in outcome.alerts.without(shown).iter() {
+            self.stats.only_counted[usize::from(rule.0)] += 1;
+        }
+        for rule in outcome.alerts.intersection(shown).iter() {
+            alerts.push(RawAlert { event: *event, rule, answer, state, confidence });
+        }
+    }
+}
+
+/// The open loop: the true answer, and what follows from it.
+#[inline(never)]
+fn given(
+    machine: &Machine,
+    event: &Event,
+    truths: &[Lookup],
+    (answer, next): (Lookup, Next),
+) -> (Lookup, Next) {
+    match truths.get(event.index as usize) {
+        Some(&truth) if truth != answer => (truth, event.step(machine, truth).next),
+        _ => (answer, next),
+    }
+}
+
+impl<S: Store<Key: PacketKey>> Shard for StoreShard<S> {
+    fn process(&mut self, work: &ShardWork<'_>, output: &mut ShardOutput) {
+        let ShardOutput { alerts, answers } = output;
+        let reports = work.wanted != Wanted::Answers;
+        let answers_wanted = work.wanted != Wanted::Alerts;
+        self.drive(work, |shard, event, step| {
+            if reports && !step.outcome.alerts.is_empty() {
+                shard.report(work.rules.shown, event, step, alerts);
+            }
+            if answers_wanted {
+                let epochs = (step.epoch, shard.store.epoch(event.epoch));
+                answers.push(Answer { answer: step.answer, outcome: step.outcome, epochs });
+            }
+        });
+    }
+
+    fn advance_to(&mut self, epoch: Epoch) {
+        self.pass_to(epoch);
+    }
+
+    fn sweep_all(&mut self, now: Epoch) {
+        while self.store.sweep(now, usize::MAX) > 0 {}
+    }
+
+    fn store_stats(&self) -> StoreStats {
+        self.store.stats()
+    }
+
+    fn stats(&mut self) -> &mut ShardStats {
+        &mut self.stats
+    }
+}

@@ -1,0 +1,155 @@
+//! The stages of a run: the thresholds, and one for each shard.
+
+use std::sync::Arc;
+
+use super::active_rules::{ActiveRules, carried_over};
+use super::alerts::merge::BatchAlerts;
+use super::batch::PacketBatch;
+use super::build::build_shards;
+use super::pool::Stage;
+use super::shadow::{Scope, Shadow, ShadowOutput};
+use super::shard::{Shard, ShardOutput, ShardRules, ShardWork, Wanted};
+use super::thresholds::stage::{ThresholdHits, ThresholdStage};
+use crate::flow::Keyer;
+use acsm_filters::{State, StoreError, StoreSpec};
+
+/// What stages go by beside the rules.
+#[derive(Debug, Clone, Copy)]
+pub struct StageSettings {
+    /// How packets become flows.
+    pub keyer: Keyer,
+    /// Whether lookups that find nothing touch the cells in use.
+    pub touch_absent: bool,
+    /// Which packets an exact shadow sees, if there is one.
+    pub shadow: Option<Scope>,
+    /// Seed of the thresholds' sketches.
+    pub seed: u64,
+    /// Nanoseconds on some clock, for the histograms alone.
+    pub stopwatch: fn() -> u64,
+}
+
+/// One stage of a run.
+pub enum RunStage {
+    /// Counts packets against thresholds.
+    Thresholds(ThresholdStage),
+    /// Drives the flows of one shard.
+    Shard(Box<ShardStage>),
+}
+
+/// A shard at work in a run.
+pub struct ShardStage {
+    number: usize,
+    /// The shard.
+    pub shard: Box<dyn Shard>,
+    /// The truth beside it, if asked for.
+    pub shadow: Option<Shadow>,
+    active: Arc<ActiveRules>,
+    half_open: [bool; State::LIMIT],
+    settings: StageSettings,
+}
+
+/// What a stage found in one batch.
+#[derive(Debug, Default)]
+pub struct StageOutput {
+    shard: ShardOutput,
+    shadow: ShadowOutput,
+    hits: ThresholdHits,
+}
+
+/// The stages of a run, all empty. The costliest comes first, so that a thread that has time begins
+/// with it.
+pub fn build_stages(
+    store: &StoreSpec,
+    active: &Arc<ActiveRules>,
+    settings: StageSettings,
+) -> Result<Vec<RunStage>, StoreError> {
+    let thresholds = RunStage::Thresholds(ThresholdStage::new(active, settings.seed));
+    let mut stages = vec![thresholds];
+    for (number, shard) in build_shards(store)?.into_iter().enumerate() {
+        let shadow = settings.shadow.map(|scope| Shadow::new(store, scope)).transpose()?;
+        stages.push(RunStage::Shard(Box::new(ShardStage {
+            number,
+            shard,
+            shadow,
+            active: Arc::clone(active),
+            half_open: active.rules.machine.half_open(),
+            settings,
+        })));
+    }
+    Ok(stages)
+}
+
+impl Stage for RunStage {
+    type Batch = PacketBatch;
+    type Output = StageOutput;
+
+    fn process(&mut self, batch: &PacketBatch, output: &mut StageOutput) {
+        match self {
+            RunStage::Shard(stage) => stage.process(batch, output),
+            RunStage::Thresholds(stage) => {
+                if let Some(idle) = batch.idle {
+                    stage.idle(idle.until, &mut output.hits);
+                }
+                stage.process(batch.packets.as_slice(), &mut output.hits);
+            }
+        }
+    }
+}
+
+impl RunStage {
+    /// Replaces the rules.
+    pub fn set_rules(&mut self, new: &Arc<ActiveRules>) {
+        match self {
+            RunStage::Thresholds(stage) => stage.set_rules(new),
+            RunStage::Shard(stage) => stage.set_rules(new),
+        }
+    }
+}
+
+impl ShardStage {
+    fn process(&mut self, batch: &PacketBatch, output: &mut StageOutput) {
+        if let Some(epoch) = batch.idle.and_then(|idle| idle.aged) {
+            self.shard.advance_to(epoch);
+        }
+        let events = batch.events.of_shard(self.number);
+        if events.is_empty() {
+            return;
+        }
+        let rules = ShardRules {
+            machine: &self.active.rules.machine,
+            half_open: &self.half_open,
+            shown: self.active.shown,
+            keyer: self.settings.keyer,
+            touch_absent: self.settings.touch_absent,
+            stopwatch: self.settings.stopwatch,
+        };
+        let wanted = match self.shadow {
+            Some(_) => Wanted::AlertsAndAnswers,
+            None => Wanted::Alerts,
+        };
+        let packets = batch.packets.as_slice();
+        let work = ShardWork { events, packets, rules: &rules, given: None, wanted };
+        self.shard.process(&work, &mut output.shard);
+        if let Some(shadow) = &mut self.shadow {
+            shadow.check(&work, &output.shard.answers, &mut output.shadow);
+            output.shard.answers.clear();
+        }
+    }
+
+    fn set_rules(&mut self, new: &Arc<ActiveRules>) {
+        let stats = self.shard.stats();
+        stats.only_counted = carried_over(&stats.only_counted, &self.active.rules, &new.rules);
+        self.half_open = new.rules.machine.half_open();
+        self.active = Arc::clone(new);
+    }
+}
+
+impl StageOutput {
+    /// Moves what was found to `all`, and is empty again.
+    pub fn append_to(&mut self, all: &mut BatchAlerts) {
+        all.hits.append(&mut self.hits);
+        all.alerts.append(&mut self.shard.alerts);
+        all.exact_alerts.append(&mut self.shadow.alerts);
+        all.steps.append(&mut self.shadow.steps);
+    }
+}

@@ -1,0 +1,70 @@
+//! Thresholds at work: a stage that sees the packets of every batch.
+
+use super::{Losses, PreparedTuple, SketchLimits, ThresholdHit, Thresholds};
+use crate::engine::active_rules::ActiveRules;
+use crate::flow::Packet;
+use crate::time::Timestamp;
+
+/// Packets that are prepared together, before the first of them is counted.
+const GROUP: usize = 16;
+
+/// Thresholds that were reached, each with the index of its packet in the batch.
+pub type ThresholdHits = Vec<(u32, ThresholdHit)>;
+
+/// Counts packets against the rules that are shown.
+pub struct ThresholdStage {
+    /// None, if no rule counts packets.
+    thresholds: Option<Thresholds>,
+    seed: u64,
+}
+
+impl ThresholdStage {
+    /// Empty counters. `seed` is that of its sketches.
+    pub fn new(active: &ActiveRules, seed: u64) -> ThresholdStage {
+        let mut stage = ThresholdStage { thresholds: None, seed };
+        stage.set_rules(active);
+        stage
+    }
+
+    /// Replaces the rules. Thresholds that stay the same keep their counts.
+    pub fn set_rules(&mut self, active: &ActiveRules) {
+        let mut wanted = active.rules.thresholds.clone();
+        wanted.retain(|threshold| active.shown.contains(threshold.rule));
+        match &mut self.thresholds {
+            Some(thresholds) => thresholds.set_rules(&wanted),
+            None if wanted.is_empty() => {}
+            none => *none = Some(Thresholds::new(&wanted, self.seed, SketchLimits::default())),
+        }
+    }
+
+    /// Counts the packets of a batch. The packets of a group are counted when all of them have been
+    /// prepared: by then their counters have come from memory.
+    pub fn process(&mut self, packets: &[Packet], hits: &mut ThresholdHits) {
+        let Some(thresholds) = &mut self.thresholds else { return };
+        let mut tuples = [PreparedTuple::NOTHING; GROUP];
+        for (number, group) in packets.chunks(GROUP).enumerate() {
+            thresholds.prepare_group(group, &mut tuples);
+            let mut hit = |at, hit| hits.push(((number * GROUP + at) as u32, hit));
+            thresholds.observe_group(group, &tuples, &mut hit);
+        }
+    }
+
+    /// Lets time pass before the packets of a batch: replies that are overdue are counted.
+    pub fn idle(&mut self, now: Timestamp, hits: &mut ThresholdHits) {
+        if let Some(thresholds) = &mut self.thresholds {
+            thresholds.idle(now, &mut |hit| hits.push((0, hit)));
+        }
+    }
+
+    /// Counts what is still pending when no more packets come.
+    pub fn finish(&mut self, hits: &mut ThresholdHits) {
+        if let Some(thresholds) = &mut self.thresholds {
+            thresholds.finish(&mut |hit| hits.push((u32::MAX, hit)));
+        }
+    }
+
+    /// What its bounded memory left out.
+    pub fn losses(&self) -> Losses {
+        self.thresholds.as_ref().map(Thresholds::losses).unwrap_or_default()
+    }
+}
