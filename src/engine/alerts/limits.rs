@@ -24,8 +24,7 @@ pub struct AlertLimits {
     hash_key: HashKey,
     cooldowns: Cooldowns,
     now: Timestamp,
-    second: u64,
-    shown_this_second: u32,
+    budget: SecondBudget,
     /// How many alerts were shown, by rule.
     pub shown: [u64; RuleSet::LIMIT],
     /// How many were not, and why.
@@ -73,8 +72,7 @@ impl AlertLimits {
             hash_key,
             cooldowns: Cooldowns::new(COOLDOWN_ENTRIES, hash_key),
             now: Timestamp::default(),
-            second: 0,
-            shown_this_second: 0,
+            budget: SecondBudget::default(),
             shown: [0; RuleSet::LIMIT],
             suppressed: Suppressed::default(),
         }
@@ -113,7 +111,7 @@ impl AlertLimits {
         }
         if !matches!(rule.kind, RuleKind::Mark | RuleKind::Threshold) {
             // The budget first: an alert that is not shown must not silence those after it.
-            if !self.has_budget() {
+            if !self.budget.has_room(self.now, self.active.rules.hygiene.alerts_per_second) {
                 self.suppressed.over_budget += 1;
                 return false;
             }
@@ -124,20 +122,28 @@ impl AlertLimits {
                     return false;
                 }
             }
-            self.shown_this_second += 1;
+            self.budget.shown += 1;
         }
         self.shown[usize::from(rule.id.0)] += 1;
         true
     }
+}
 
+/// How many alerts were shown in the current second.
+#[derive(Debug, Default)]
+struct SecondBudget {
+    second: u64,
+    shown: u32,
+}
+
+impl SecondBudget {
     /// Whether this second may show one more.
-    fn has_budget(&mut self) -> bool {
-        let second = self.now.as_nanos() / NANOS_PER_SEC;
+    fn has_room(&mut self, now: Timestamp, limit: u32) -> bool {
+        let second = now.as_nanos() / NANOS_PER_SEC;
         if second != self.second {
-            self.second = second;
-            self.shown_this_second = 0;
+            *self = SecondBudget { second, shown: 0 };
         }
-        self.shown_this_second < self.active.rules.hygiene.alerts_per_second
+        self.shown < limit
     }
 }
 
