@@ -45,7 +45,7 @@ IN_FULL = {
 }
 
 RULES_WITH_ERROR = '[[rule]]\nname = "x"\nwhen = "nonsense"\n'
-SUPPRESSIONS = '[[suppress]]\nrule = "port_scan"\nsrc = "203.0.113.0/24"\n'
+SUPPRESSIONS = '[[suppress]]\nrule = "port_scan"\nsource = ["203.0.113.0/24"]\nreason = "ours"\n'
 CONFIG = 'idle-timeout = "20s"\nflows = "3k"\nbackend = "sbf"\n'
 
 
@@ -140,8 +140,9 @@ CORE = {
 
 # Values that rotate along; the empty one is the default, given more often where it matters.
 ROTATING = {
-    # Large enough; too small for many captures; too small for nearly all.
-    "load": ["--flows 20k", "--flows 1k --fp-rate 5%", "--flows 100 --fp-rate 20%"],
+    # Large enough; too small for many captures; too small for nearly all; sized by memory.
+    "load": ["--flows 20k", "--flows 1k --fp-rate 5%", "--flows 100 --fp-rate 20%",
+             "--flows 2k --memory 64KiB"],
     "output": ["--json --alerts alerts.eve", "--alerts alerts.eve", "--alerts -", "", "--json"],
     "seed": ["", "--seed 2", "--seed 77"],
     "touch": ["", "--touch all"],
@@ -197,8 +198,8 @@ def replay_args(pick, capture, inputs):
     """The command line of a pick, without what does not apply to its store."""
     store = pick["store"]
     line = f"replay --preset {pick['preset']} --backend {store.options}"
-    # The cap of the exact table is its size already.
-    line += "" if "--memory" in store.options else f" {pick['load']}"
+    # The exact table with a cap has a size already.
+    line += " --flows 1k" if "--memory" in store.options else f" {pick['load']}"
     if store.has_cells:
         line += f" --layout {pick['layout']}"
     if pick["expire"] in store.expires:
@@ -289,16 +290,17 @@ def plan_cases(inputs, quick):
 
 
 COMPARE = {
-    "backends": ["kbf,sbf", "kbf,kbf:literal,kbf:three-way", "sbf,sbf:paper-kbf,dbf,exact",
-                 "dbf:no-counters,dbf,bhbf", "fcf,exact,kbf", "bhbf,kbf,fcf", "exact,kbf,dbf"],
-    "rates": ["0.1,0.01", "0.3", "0.2,0.001"],
-    "loop": ["closed", "open", "closed,open"],
-    "equal": ["cells", "memory", "cells,memory"],
+    "backends": ["--backends kbf,sbf", "--backends kbf,kbf:literal,kbf:three-way",
+                 "--backends sbf,sbf:paper-kbf,dbf,exact", "--backends dbf:no-counters,dbf,bhbf",
+                 "--backends fcf,exact,kbf", "--backends bhbf,kbf,fcf", "--backends exact,kbf,dbf"],
+    "rates": ["--fp-rates 0.1,0.01", "--fp-rates 0.3", "--fp-rates 0.2,0.001"],
+    "loop": ["--loop closed", "--loop open", "--loop closed,open"],
+    "equal": ["--equal cells", "--equal memory", "--equal cells,memory"],
     "flows": ["", "--flows 500", "--flows 20k"],
     "preset": ["", "--preset operator"],
-    "layout": ["", "--layout spread", "--layout blocked:1", "--layout blocked:2", "--layout blocked:3"],
-    "expire": ["", "", "--expire none", "--expire recycle", "--expire two-phase",
-               "--expire recycle --recycle-at flows:40", "--expire recycle --no-retain"],
+    "layout": ["", "--layout spread", "--layout blocked:1", "--layout blocked:2",
+               "--layout blocked:3"],
+    "expire": ["", "", "--expire none"],
     "variant": ["", "", "--touch all", "--phase ops:500", "--gate bloom", "--gate bloom-1,recycle",
                 "--idle-timeout 10s", "--seed 9", "--repeat 2", "--hashes 4", "--cell-bits 16"],
     "output": ["--json --out report", "--json", "--out report", ""],
@@ -310,20 +312,7 @@ def compare_cases(inputs, quick):
     for capture in inputs.captures:
         many, few = (12, 1) if quick else (110, 8)
         for pick in rotated(COMPARE, many if capture in inputs.in_full else few, capture.name):
-            yield Case((*compare_line(pick).split(), capture))
-
-
-def compare_line(pick):
-    names = pick["backends"].split(",")
-    # Some take neither layouts nor recycling: those options are then left out, but for some runs
-    # that show the refusal.
-    without_cells = any(name in ("exact", "fcf") for name in names)
-    line = f"compare --backends {pick['backends']} --fp-rates {pick['rates']}"
-    line += f" --loop {pick['loop']} --equal {pick['equal']}"
-    for name in ("flows", "preset", "layout", "expire", "variant", "output", "workers"):
-        unfit = without_cells and ("recycle" in pick[name] or "two-phase" in pick[name])
-        line += "" if name == "expire" and unfit else f" {pick[name]}"
-    return line
+            yield Case(("compare", *" ".join(pick.values()).split(), capture))
 
 
 def generate_cases():
@@ -379,7 +368,8 @@ REPLAY_ERRORS = [
 COMPARE_ERRORS = [
     "--backends nonsense", "--backends kbf,kbf", "--backends kbf:nonsense", "--backends exact",
     "--fp-rates 0", "--fp-rates 2", "--fp-rates 0.1,0.1", "--equal nonsense", "--loop nonsense",
-    "--repeat 0", "--repeat 1000000", "--flows 0", "--memory-limit 1KiB", "--expire recycle --backends fcf",
+    "--repeat 0", "--repeat 1000000", "--flows 0", "--memory-limit 1KiB",
+    "--expire recycle", "--expire two-phase", "--expire recycle --backends fcf",
     "--layout blocked:2 --backends exact,kbf", "--out /dev/null/x", "--backend kbf",
 ]
 
