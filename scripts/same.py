@@ -7,6 +7,7 @@ reports; same_matrix.py makes the inputs and lists the runs.
 import argparse
 import contextlib
 import difflib
+import itertools
 import re
 import shlex
 import shutil
@@ -20,9 +21,10 @@ from pathlib import Path
 import same_matrix
 
 # Renames of words for people: one `old words => new words` per line, plain text, applied in this
-# order to the text of OLD (stderr, pages on stdout, HTML, SVG); never to JSON, CSV or EVE lines.
-# Text in which something was replaced is compared with blanks and line breaks as one blank, since
-# columns and wrapped lines move with the length of words.
+# order to what OLD writes for people: stderr, pages on stdout, HTML, SVG, and in JSON documents
+# only sentences (values with a blank, such as compare's `answer`). Never to CSV and EVE lines.
+# A page in which something was replaced is compared with blanks and line breaks as one blank,
+# since columns and wrapped lines move with the length of words.
 WORDS = """
 """
 
@@ -127,6 +129,7 @@ class Comparison:
         self.folder = folder
         self.progress = None
         self.differ = 0
+        self.shown = set()
         self.notes = []
         self.exit_codes = {}
 
@@ -158,7 +161,10 @@ class Comparison:
             self.notes.append(command_line(case))
             return
         self.differ += 1
-        if self.differ <= SHOWN_DIFFERENCES:
+        # One change of the program shows in many runs: each kind of difference once.
+        kinds = {(case.args[0], part, kind_of(lines)) for part, lines in found} - self.shown
+        if kinds and len(self.shown) < SHOWN_DIFFERENCES:
+            self.shown |= kinds
             self.progress.clear()
             print(f"differs: {command_line(case)}")
             for part, lines in found:
@@ -167,12 +173,18 @@ class Comparison:
 
     def summarise(self, runs):
         for line in self.notes:
-            print(f"note: another text: {line}")
-        if self.differ > SHOWN_DIFFERENCES:
-            print(f"and {self.differ - SHOWN_DIFFERENCES} more that differ")
+            print(f"note: another text, no failure: {line}")
+        if self.differ:
+            say("shown: the first of each kind; --work DIR keeps the inputs that were made")
         codes = ", ".join(f"{count} with {code}" for code, count in sorted(self.exit_codes.items()))
         say(f"exit codes of OLD: {codes}; {self.progress.seconds():.0f} s")
         print(f"{runs} runs compared, {self.differ} differ")
+
+
+def kind_of(lines):
+    """What differences of one cause have in common: the changed lines without their numbers."""
+    changed = [line for line in lines if line[0] in "+-"] or lines
+    return re.sub(r"[\d.,]+", "0", changed[0])
 
 
 def run_once(program, case, folder):
@@ -186,12 +198,18 @@ def run_once(program, case, folder):
         except subprocess.TimeoutExpired:
             return {"exit code": f"none after {TIMEOUT_SECONDS} s".encode()}
     written = {"exit code": str(done.returncode).encode(), "stderr": done.stderr}
-    is_json = done.stdout.startswith(b"{")
-    written["stdout, JSON" if is_json else "stdout"] = done.stdout
+    written[name_of_stdout(done.stdout)] = done.stdout
     for file in sorted(folder.rglob("*")):
         if file.is_file():
             written[str(file.relative_to(folder))] = file.read_bytes()
     return written
+
+
+def name_of_stdout(text):
+    """Says what it holds: a JSON document on several lines, EVE lines, or text."""
+    if text.startswith(b"{\n"):
+        return "stdout, JSON document"
+    return "stdout, EVE lines" if text.startswith(b"{") else "stdout"
 
 
 def differences(old, new):
@@ -211,14 +229,17 @@ def part_difference(part, old, new):
     if part.endswith(".pcap"):
         return [f"{len(old)} bytes and {len(new)} bytes; they differ from byte "
                 f"{common_prefix(old, new)} on"]
-    old, new = (without_times(part, text.decode("utf-8", "backslashreplace")) for text in (old, new))
-    if is_for_people(part):
+    old, new = (text.decode("utf-8", "backslashreplace") for text in (old, new))
+    old, new = without_times(part, old), without_times(part, new)
+    if part in ("stdout", "stderr") or part.endswith((".html", ".svg")):
         old, new = with_new_words(old, new)
+    elif part == "stdout, JSON document" or part.endswith(".json"):
+        old = re.sub(JSON_SENTENCE, lambda sentence: rename(sentence[0]), old)
     return None if old == new else few_lines(old, new)
 
 
-def is_for_people(part):
-    return part in ("stdout", "stderr") or part.endswith((".html", ".svg"))
+# A string with a blank that is no key.
+JSON_SENTENCE = r'"(?:[^"\\\n]|\\.)* (?:[^"\\\n]|\\.)*"(?!:)'
 
 
 def without_times(part, text):
@@ -229,9 +250,7 @@ def without_times(part, text):
 
 def with_new_words(old, new):
     """OLD's text in the words of NEW; both with single blanks if that made a difference."""
-    renamed = old
-    for old_words, new_words in RENAMES:
-        renamed = renamed.replace(old_words, new_words)
+    renamed = rename(old)
     if renamed == old or renamed == new:
         return renamed, new
     # Lines stay apart for the diff unless they are wrapped in another way.
@@ -255,15 +274,23 @@ def renames(text):
 RENAMES = renames(WORDS)
 
 
+def rename(text):
+    for old_words, new_words in RENAMES:
+        text = text.replace(old_words, new_words)
+    return text
+
+
 def few_lines(old, new):
     """A short unified diff from the first line that differs on."""
     # A page of HTML has lines of a megabyte.
     old, new = (text.replace("><", ">\n<").splitlines() for text in (old, new))
     start = max(0, common_prefix(old, new) - 2)
     window = slice(start, start + 200)
-    diff = list(difflib.unified_diff(old[window], new[window], lineterm="", n=2))[3:]
-    shown = [f"@@ line {start + 1} @@", *cut(diff[:SHOWN_LINES])]
-    return shown + (["..."] if len(diff) > SHOWN_LINES else [])
+    diff = difflib.unified_diff(old[window], new[window], lineterm="", n=2)
+    # The first hunk only, without the three lines above it.
+    hunk = list(itertools.takewhile(lambda line: line[0] != "@", itertools.islice(diff, 3, None)))
+    shown = [f"@@ line {start + 1} @@", *cut(hunk[:SHOWN_LINES])]
+    return shown + (["..."] if len(hunk) > SHOWN_LINES else [])
 
 
 def cut(lines):

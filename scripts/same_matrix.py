@@ -32,7 +32,7 @@ Inputs = namedtuple("Inputs", "captures in_full pairs damaged folder")
 GENERATED = {
     "realistic": "--packets 20k --flows 2k --duration 10m --attacks all --seed 3",
     "paper": "--profile paper --packets 20k --flows 4k --duration 10m --attacks all --seed 4",
-    "ethernet6": "--packets 6k --flows 600 --link ethernet --precision ns --ipv6-share 60% --seed 5",
+    "ethernet": "--packets 6k --flows 600 --link ethernet --precision ns --ipv6-share 60% --seed 5",
     "well-behaved": "--packets 6k --flows 600 --well-behaved --seed 6",
     "flood": "--packets 20k --flows 500 --duration 2m --attacks syn_flood,port_scan --seed 7",
 }
@@ -262,15 +262,17 @@ def inspect_cases(inputs, quick):
     yield Case(("inspect", "--json", ROOT / "traces"))
     yield Case(("inspect", "--json", *sorted((ROOT / "traces").glob("*.pcap"))))
     yield Case(("inspect", "--json", "-"), ROOT / "traces" / "mixed.pcap")
-    for window in ("--from 2024-01-01T00:00:30Z", "--to 1704067240", "--from 1704067230 --to 1704067231"):
-        yield Case(("inspect", "--json", *window.split(), ROOT / "traces" / "attacks.pcap.gz"))
-        yield Case(("replay", "--flows", "1k", "--json", "--alerts", "alerts.eve", *window.split(),
-                    ROOT / "traces" / "attacks.pcap.gz"))
+    attacks = ROOT / "traces" / "attacks.pcap.gz"
+    for window in ("--from 2024-01-01T00:00:30Z", "--to 1704067240",
+                   "--from 1704067230 --to 1704067231"):
+        yield Case(("inspect", "--json", *window.split(), attacks))
+        yield Case(("replay", "--flows", "1k", "--alerts", "alerts.eve", *window.split(), attacks))
 
 
 PLAN = {
-    "size": ["--flows 2M --fp-rate 0.1%", "--flows 2M --memory 16MiB", "--memory 64MiB --error 1e-4",
-             "--flows 1G", "--flows 500 --error 1e-9", "--memory 4KiB", "--memory 1MiB --fp-rate 1e-5"],
+    "size": ["--flows 2M --fp-rate 0.1%", "--flows 2M --memory 16MiB", "--flows 1G",
+             "--memory 64MiB --error 1e-4", "--flows 500 --error 1e-9", "--memory 4KiB",
+             "--memory 1MiB --fp-rate 1e-5"],
     "expire": ["", "--expire timer", "--expire none", "--expire recycle", "--expire two-phase",
                "--expire all"],
     "traffic": ["", "--preset operator", "--flow-key 5-tuple", "--packet-rate 100k",
@@ -316,9 +318,10 @@ def compare_cases(inputs, quick):
 
 
 def generate_cases():
-    for options in (*GENERATED.values(), "--packets 5k", "--packets 5k --snaplen 40", "--packets 5k --link ethernet",
-                    "--profile paper --packets 9k --flows 3k --truth t.json", "--packets 3",
-                    "--packets 5k --attacks nonsense", "--packets 10 --flows 100"):
+    for options in (*GENERATED.values(), "--packets 5k", "--packets 5k --snaplen 40",
+                    "--packets 5k --link ethernet", "--packets 5k --attacks nonsense",
+                    "--profile paper --packets 9k --flows 3k --truth truth.json",
+                    "--packets 3", "--packets 10 --flows 100"):
         yield Case(("generate", "-o", "out.pcap", *options.split()))
     yield Case(("generate", "-o", "-", "--packets", "2k"))
 
@@ -393,8 +396,8 @@ def rules_cases(inputs):
 
 
 def help_cases():
-    commands = ["", "replay", "live", "inspect", "plan", "compare", "interfaces", "generate", "rules",
-                "rules check", "rules list", "rules show", "completions", "man"]
+    commands = ["", "replay", "live", "inspect", "plan", "compare", "interfaces", "generate",
+                "rules", "rules check", "rules list", "rules show", "completions", "man"]
     for command in commands:
         yield Case((*command.split(), "--help"), None, True)
         yield Case((*command.split(), "-h"), None, True)
