@@ -111,7 +111,8 @@ def run_or_exit(command):
 
 # ---- replay ---------------------------------------------------------------------------------
 
-# has_cells: it has layouts, and can recycle. expires: the --expire values that it takes.
+# has_cells: it has layouts. expires, cell_bits: the values of --expire and --cell-bits that it takes
+# with every preset.
 Store = namedtuple("Store", "options has_cells expires cell_bits")
 
 ALL_EXPIRES = ("timer", "recycle", "two-phase", "none")
@@ -121,8 +122,8 @@ STORES = [
     Store("fcf", False, ("timer", "none"), []),
     Store("dbf", True, ALL_EXPIRES, []),
     Store("dbf --no-counters", True, ALL_EXPIRES[:3], []),
-    Store("sbf", True, ALL_EXPIRES, ["8", "16", "32"]),
-    Store("sbf --sbf-rules paper-kbf", True, ALL_EXPIRES, ["8", "16", "32"]),
+    Store("sbf", True, ALL_EXPIRES, ["16", "32"]),
+    Store("sbf --sbf-rules paper-kbf", True, ALL_EXPIRES, ["16", "32"]),
     Store("kbf", True, ALL_EXPIRES, ["16", "32"]),
     Store("kbf --decode literal", True, ALL_EXPIRES, ["16", "32"]),
     Store("kbf --decode three-way", True, ALL_EXPIRES, ["16", "32"]),
@@ -152,7 +153,7 @@ ROTATING = {
              "bloom-1,recycle", "bloom --gate-flows 50", "bloom-2,recycle --gate-flows 50"],
     "recycle": ["", "--recycle-at flows:50", "--recycle-at fill:30%", "--no-retain",
                 "--recycle-at flows:20 --no-retain"],
-    "cells": ["", "", "--hashes 3", "--hashes 6", "--cell-bits"],
+    "cells": ["", "", "--hashes 3", "--hashes 6", "--cell-bits 16", "--cell-bits 32"],
     "idle": ["", "", "--idle-timeout 2s", "--idle-timeout 15s"],
     "other": ["", "", "", "", "--watch", "--watch", "--min-severity 2", "--suppress", "--verbose",
               "--quiet", "--vlan-in-key", "--no-tunnels", "--filter tcp", "--config"],
@@ -184,11 +185,12 @@ def applies(pick):
 
 
 def rotated(axes, count, seed):
-    """So many picks of one value per axis: each value of an axis occurs equally often."""
+    """`count` picks of one value per axis: each value of an axis occurs equally often."""
     chance = random.Random(seed)
     columns = []
     for values in axes.values():
-        column = list(itertools.islice(itertools.cycle(values), count))
+        in_any_order = chance.sample(values, len(values))
+        column = list(itertools.islice(itertools.cycle(in_any_order), count))
         chance.shuffle(column)
         columns.append(column)
     return [dict(zip(axes, values)) for values in zip(*columns)]
@@ -225,12 +227,10 @@ def recycle_options(pick):
 
 
 def cell_options(pick):
-    store, wish = pick["store"], pick["cells"]
-    if wish != "--cell-bits":
-        return f" {wish}" if store.has_cells else ""
-    # Which width: by the seed, which rotates too.
-    widths = store.cell_bits
-    return f" --cell-bits {widths[len(pick['seed']) % len(widths)]}" if widths else ""
+    store, option = pick["store"], pick["cells"]
+    if option.startswith("--cell-bits"):
+        return f" {option}" if option.split()[1] in store.cell_bits else ""
+    return f" {option}" if store.has_cells else ""
 
 
 def key_options(pick):
@@ -282,7 +282,7 @@ PLAN = {
 
 
 def plan_cases(inputs, quick):
-    """Fewer than of the others: one takes a tenth of a second."""
+    """Fewer than of the other commands: one takes a tenth of a second."""
     yield Case(("plan",))
     for pick in rotated(PLAN, 15 if quick else 90, "plan"):
         yield Case(("plan", *" ".join(pick.values()).split()))
