@@ -162,7 +162,7 @@ class Comparison:
             return
         self.differ += 1
         # One change of the program shows in many runs: each kind of difference once.
-        kinds = {(case.args[0], part, kind_of(lines)) for part, lines in found} - self.shown
+        kinds = {(case.args[:1], part, kind_of(lines)) for part, lines in found} - self.shown
         if kinds and len(self.shown) < SHOWN_DIFFERENCES:
             self.shown |= kinds
             self.progress.clear()
