@@ -30,7 +30,7 @@ pub struct InputArgs {
     #[arg(long, value_name = "BPF")]
     pub filter: Option<String>,
 
-    /// Do not decapsulate tunnels: count TCP only directly behind the outermost IP header
+    /// Do not look into tunnels: count TCP only behind the outermost IP header
     #[arg(long)]
     pub no_tunnels: bool,
 }

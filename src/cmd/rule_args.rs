@@ -15,7 +15,7 @@ use acsm_filters::digest::HashKey;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Flows and rules")]
 pub struct RuleArgs {
-    /// A set of defaults: flow key, rules, backend, and whether alerts for each FIN and RST are shown
+    /// A set of defaults: flow key, rules, backend, and whether FIN and RST alerts are shown
     #[arg(long, value_enum, default_value = "paper")]
     pub preset: PresetName,
 
@@ -43,9 +43,9 @@ pub struct RuleArgs {
 /// Presets by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum PresetName {
-    /// As in the papers: address pairs, tcp-flags, kbf; alerts for FIN and RST are shown
+    /// As in the papers: address pairs, tcp-flags, kbf, FIN and RST alerts shown
     Paper,
-    /// For network operators: connections, tcp-connection, fcf; FIN and RST are only counted
+    /// For network operators: connections, tcp-connection, fcf, FIN and RST only counted
     Operator,
 }
 

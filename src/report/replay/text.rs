@@ -42,7 +42,7 @@ fn trace(out: &mut impl Write, summary: &Summary, outcome: &Outcome) -> io::Resu
     if outcome.one_way {
         writeln!(
             out,
-            "  one-way      nearly all flows show one direction only: \"no session\" rules are disabled"
+            "  one-way      nearly all flows show one direction only: \"no session\" rules are mute"
         )?;
     }
     Ok(())

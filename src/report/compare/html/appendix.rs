@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::elements::{count, duration_of, rate_cell, scrolling, table, tenths, value};
-use super::runs::{ErrorKind, GroupedReport, IndexedRun, rate_label};
+use super::runs::{ErrorMetric, GroupedReport, IndexedRun, rate_label};
 use crate::report::escape::Escaped;
 use crate::report::format::bytes;
 
@@ -77,7 +77,7 @@ fn row(report: &GroupedReport<'_>, entry: &IndexedRun<'_>) -> String {
     cell(&count(&at("cell_bits"), run.cell_bits.into()));
     cell(&value(&at("bits"), run.bits, &bytes(run.bits.div_ceil(8))));
     cell(&tenths(&at("bits_per_flow"), run.bits_per_flow));
-    for kind in ErrorKind::ALL {
+    for kind in ErrorMetric::ALL {
         row.push_str(&rate_cell(entry, kind));
     }
     let mut cell = |html: &str| {

@@ -4,7 +4,7 @@ use std::f64::consts::LOG2_E;
 use std::fmt::Write as _;
 
 use super::elements::{FigureGroup, Section, described, quotient, rate_cell, table, tenths, value};
-use super::runs::{ErrorKind, GroupedReport, IndexedRun, RunGroup, rate_label};
+use super::runs::{ErrorMetric, GroupedReport, IndexedRun, RunGroup, rate_label};
 use crate::report::escape::Escaped;
 use crate::report::plot::{Axis, Figure, Point, Scale, Series, style};
 use acsm_model::bound::membership_bits;
@@ -47,7 +47,7 @@ fn figure(report: &GroupedReport<'_>, group: &RunGroup<'_>, at: usize) -> Figure
 }
 
 fn point(report: &GroupedReport<'_>, entry: &IndexedRun<'_>) -> Option<Point> {
-    let (kind, run) = (ErrorKind::FalsePositive, entry.run);
+    let (kind, run) = (ErrorMetric::FalsePositive, entry.run);
     let (rate, [_, high]) = (kind.rate(run), kind.interval(run));
     let note = format!("{}: {:.1} bits per flow", report.note(entry), run.bits_per_flow);
     match (kind.lookups(run), rate) {
@@ -90,7 +90,7 @@ fn numbers(report: &GroupedReport<'_>, runs: &[IndexedRun<'_>]) -> String {
             value(&at("fp_rate"), run.fp_rate, &rate_label(run.fp_rate)),
             value(&at("seed"), run.seed, &run.seed.to_string()),
             tenths(&bits_at, run.bits_per_flow),
-            rate_cell(entry, ErrorKind::FalsePositive)
+            rate_cell(entry, ErrorMetric::FalsePositive)
         );
     }
     let heads =

@@ -2,7 +2,7 @@
 
 use std::fmt::{Display, Write as _};
 
-use super::runs::{ErrorKind, IndexedRun};
+use super::runs::{ErrorMetric, IndexedRun};
 use crate::report::escape::Escaped;
 use crate::report::format::{duration, grouped, scientific};
 use crate::report::plot::{Axis, Bound, Figure, Point, Series, legend, style};
@@ -146,7 +146,7 @@ pub fn quotient(parts: &[String], over: &str, value: f64, shown: &str) -> String
 }
 
 /// A table cell: a rate with its interval, or its upper bound.
-pub fn rate_cell(entry: &IndexedRun<'_>, kind: ErrorKind) -> String {
+pub fn rate_cell(entry: &IndexedRun<'_>, kind: ErrorMetric) -> String {
     let IndexedRun { index, run, .. } = *entry;
     let (rate, [low, high]) = (kind.rate(run), kind.interval(run));
     let at = format!("/runs/{index}/errors/{}", kind.rate_name());

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::elements::{
     FigureGroup, Section, described, rate_cell, share_y_range, table, tenths, value,
 };
-use super::runs::{ErrorKind, GroupedReport, IndexedRun, RunGroup, rate_label};
+use super::runs::{ErrorMetric, GroupedReport, IndexedRun, RunGroup, rate_label};
 use crate::report::compare::Run;
 use crate::report::escape::Escaped;
 use crate::report::format::scientific;
@@ -75,7 +75,7 @@ fn figure(
         Against::Rate => -run.fp_rate,
         Against::Memory => run.bits_per_flow,
     });
-    let panel = |kind: ErrorKind| {
+    let panel = |kind: ErrorMetric| {
         let series =
             report.series(&runs, |entry| point(report, entry, kind, x(entry.run, against)));
         let name = if against == Against::Rate { "rate" } else { "memory" };
@@ -90,7 +90,7 @@ fn figure(
             ..Figure::default()
         }
     };
-    let mut panels = ErrorKind::ALL.map(panel);
+    let mut panels = ErrorMetric::ALL.map(panel);
     share_y_range(&mut panels);
     let table = numbers(report, &runs, against);
     FigureGroup { caption: group.caption(), panels: panels.into(), table }
@@ -107,7 +107,7 @@ fn x(run: &Run, against: Against) -> f64 {
 fn point(
     report: &GroupedReport<'_>,
     entry: &IndexedRun<'_>,
-    kind: ErrorKind,
+    kind: ErrorMetric,
     x: f64,
 ) -> Option<Point> {
     let (rate, [low, high]) = (kind.rate(entry.run), kind.interval(entry.run));
@@ -132,7 +132,7 @@ fn numbers(report: &GroupedReport<'_>, runs: &[IndexedRun<'_>], against: Against
         Against::Rate => vec!["store", "p", "seed", "bits per flow"],
         Against::Memory => vec!["store", "bits per flow", "p", "seed"],
     };
-    heads.extend(ErrorKind::ALL.map(ErrorKind::title));
+    heads.extend(ErrorMetric::ALL.map(ErrorMetric::title));
     let mut rows = String::new();
     for entry in runs {
         let IndexedRun { index, run, .. } = entry;
@@ -147,7 +147,7 @@ fn numbers(report: &GroupedReport<'_>, runs: &[IndexedRun<'_>], against: Against
         for cell in first {
             let _ = write!(rows, "<td>{cell}</td>");
         }
-        for kind in ErrorKind::ALL {
+        for kind in ErrorMetric::ALL {
             rows.push_str(&rate_cell(entry, kind));
         }
         rows.push_str("</tr>");

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use super::elements::{
     FigureGroup, Section, described, quotient, rate_cell, share_y_range, table, value,
 };
-use super::runs::{ErrorKind, GroupedReport, IndexedRun, RunGroup, rate_label};
+use super::runs::{ErrorMetric, GroupedReport, IndexedRun, RunGroup, rate_label};
 use crate::report::compare::{PAPER_STORES, Run};
 use crate::report::escape::Escaped;
 use crate::report::format::scientific;
@@ -75,7 +75,7 @@ fn figure(report: &GroupedReport<'_>, group: &RunGroup<'_>, at: usize) -> Option
         ),
         panel("total", "Total error ratio", "errors of any kind per lookup", &|entry| {
             let (rate, [_, high]) =
-                (ErrorKind::Total.rate(entry.run), ErrorKind::Total.interval(entry.run));
+                (ErrorMetric::Total.rate(entry.run), ErrorMetric::Total.interval(entry.run));
             point(report, entry, u64::from(rate > 0.0), rate, high)
         }),
     ];
@@ -126,7 +126,7 @@ fn numbers(report: &GroupedReport<'_>, runs: &[IndexedRun<'_>]) -> String {
             rows,
             "<tr><th scope=\"row\">{}</th><td>{p}</td><td>{seed}</td><td>{ratio}</td>{}</tr>",
             Escaped(report.name(entry.store)),
-            rate_cell(entry, ErrorKind::Total)
+            rate_cell(entry, ErrorMetric::Total)
         );
     }
     table(&["store", "p", "seed", "False negative ratio", "Total error ratio"], &rows)

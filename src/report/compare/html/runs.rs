@@ -137,9 +137,9 @@ pub fn rate_label(rate: f64) -> String {
     if (1e-4..1.0).contains(&rate) { rate.to_string() } else { scientific(rate) }
 }
 
-/// A kind of error, or their total.
+/// A kind of error, or their total, with its rate in a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ErrorKind {
+pub enum ErrorMetric {
     Total,
     FalsePositive,
     DontKnowAbsent,
@@ -148,33 +148,35 @@ pub enum ErrorKind {
     FalseReturn,
 }
 
-impl ErrorKind {
-    pub const ALL: [ErrorKind; 6] = [
-        ErrorKind::Total,
-        ErrorKind::FalsePositive,
-        ErrorKind::DontKnowAbsent,
-        ErrorKind::FalseNegative,
-        ErrorKind::DontKnow,
-        ErrorKind::FalseReturn,
+impl ErrorMetric {
+    pub const ALL: [ErrorMetric; 6] = [
+        ErrorMetric::Total,
+        ErrorMetric::FalsePositive,
+        ErrorMetric::DontKnowAbsent,
+        ErrorMetric::FalseNegative,
+        ErrorMetric::DontKnow,
+        ErrorMetric::FalseReturn,
     ];
 
     pub fn title(self) -> &'static str {
         match self {
-            ErrorKind::Total => "All errors",
-            ErrorKind::FalsePositive => "False positive",
-            ErrorKind::DontKnowAbsent => "Don’t know, absent",
-            ErrorKind::FalseNegative => "False negative",
-            ErrorKind::DontKnow => "Don’t know",
-            ErrorKind::FalseReturn => "False return",
+            ErrorMetric::Total => "All errors",
+            ErrorMetric::FalsePositive => "False positive",
+            ErrorMetric::DontKnowAbsent => "Don’t know, absent",
+            ErrorMetric::FalseNegative => "False negative",
+            ErrorMetric::DontKnow => "Don’t know",
+            ErrorMetric::FalseReturn => "False return",
         }
     }
 
     /// The unit of its rate.
     pub fn unit(self) -> &'static str {
         match self {
-            ErrorKind::Total => "per lookup",
-            ErrorKind::FalsePositive | ErrorKind::DontKnowAbsent => "per lookup of an absent flow",
-            ErrorKind::FalseNegative | ErrorKind::DontKnow | ErrorKind::FalseReturn => {
+            ErrorMetric::Total => "per lookup",
+            ErrorMetric::FalsePositive | ErrorMetric::DontKnowAbsent => {
+                "per lookup of an absent flow"
+            }
+            ErrorMetric::FalseNegative | ErrorMetric::DontKnow | ErrorMetric::FalseReturn => {
                 "per lookup of an extant flow"
             }
         }
@@ -183,34 +185,34 @@ impl ErrorKind {
     /// The key of its rate and of its interval in the JSON document.
     pub fn rate_name(self) -> &'static str {
         match self {
-            ErrorKind::Total => "total_rate",
-            ErrorKind::FalsePositive => "false_positive_rate",
-            ErrorKind::DontKnowAbsent => "dont_know_absent_rate",
-            ErrorKind::FalseNegative => "false_negative_rate",
-            ErrorKind::DontKnow => "dont_know_rate",
-            ErrorKind::FalseReturn => "false_return_rate",
+            ErrorMetric::Total => "total_rate",
+            ErrorMetric::FalsePositive => "false_positive_rate",
+            ErrorMetric::DontKnowAbsent => "dont_know_absent_rate",
+            ErrorMetric::FalseNegative => "false_negative_rate",
+            ErrorMetric::DontKnow => "dont_know_rate",
+            ErrorMetric::FalseReturn => "false_return_rate",
         }
     }
 
     pub fn rate(self, run: &Run) -> f64 {
         match self {
-            ErrorKind::Total => run.errors.total_rate,
-            ErrorKind::FalsePositive => run.errors.false_positive_rate,
-            ErrorKind::DontKnowAbsent => run.errors.dont_know_absent_rate,
-            ErrorKind::FalseNegative => run.errors.false_negative_rate,
-            ErrorKind::DontKnow => run.errors.dont_know_rate,
-            ErrorKind::FalseReturn => run.errors.false_return_rate,
+            ErrorMetric::Total => run.errors.total_rate,
+            ErrorMetric::FalsePositive => run.errors.false_positive_rate,
+            ErrorMetric::DontKnowAbsent => run.errors.dont_know_absent_rate,
+            ErrorMetric::FalseNegative => run.errors.false_negative_rate,
+            ErrorMetric::DontKnow => run.errors.dont_know_rate,
+            ErrorMetric::FalseReturn => run.errors.false_return_rate,
         }
     }
 
     pub fn interval(self, run: &Run) -> [f64; 2] {
         match self {
-            ErrorKind::Total => run.interval.total_rate,
-            ErrorKind::FalsePositive => run.interval.false_positive_rate,
-            ErrorKind::DontKnowAbsent => run.interval.dont_know_absent_rate,
-            ErrorKind::FalseNegative => run.interval.false_negative_rate,
-            ErrorKind::DontKnow => run.interval.dont_know_rate,
-            ErrorKind::FalseReturn => run.interval.false_return_rate,
+            ErrorMetric::Total => run.interval.total_rate,
+            ErrorMetric::FalsePositive => run.interval.false_positive_rate,
+            ErrorMetric::DontKnowAbsent => run.interval.dont_know_absent_rate,
+            ErrorMetric::FalseNegative => run.interval.false_negative_rate,
+            ErrorMetric::DontKnow => run.interval.dont_know_rate,
+            ErrorMetric::FalseReturn => run.interval.false_return_rate,
         }
     }
 
@@ -218,9 +220,9 @@ impl ErrorKind {
     pub fn lookups(self, run: &Run) -> u64 {
         let errors = &run.errors;
         match self {
-            ErrorKind::Total => errors.lookups_absent.saturating_add(errors.lookups_extant),
-            ErrorKind::FalsePositive | ErrorKind::DontKnowAbsent => errors.lookups_absent,
-            ErrorKind::FalseNegative | ErrorKind::DontKnow | ErrorKind::FalseReturn => {
+            ErrorMetric::Total => errors.lookups_absent.saturating_add(errors.lookups_extant),
+            ErrorMetric::FalsePositive | ErrorMetric::DontKnowAbsent => errors.lookups_absent,
+            ErrorMetric::FalseNegative | ErrorMetric::DontKnow | ErrorMetric::FalseReturn => {
                 errors.lookups_extant
             }
         }
