@@ -23,7 +23,7 @@ Examples:
   acsm replay --verify --backend sbf x.pcap     with the error rates of the filter
   acsm replay --alerts - x.pcap | jq -r .alert.signature
   acsm replay --watch 192.0.2.1,192.0.2.2 x.pcap
-  acsm replay --preset operator --gate bloom-1 flood.pcap    a SYN flood takes no memory in the store
+  acsm replay --preset operator --gate bloom-1 flood.pcap    keeps a SYN flood out of the store
   acsm replay --memory 16MiB --flows 2M --verify --json x.pcap | jq .errors
 
 State is kept from file to file. The same input, options and --seed give the same output,
@@ -39,7 +39,7 @@ pub struct ReplayArgs {
     #[command(flatten)]
     run: RunArgs,
 
-    /// Seed of the hash functions; with another seed other flows have errors
+    /// Seed of the hash functions: decides which flows have errors
     #[arg(long, help_heading = RUN, value_name = "N", default_value = "1")]
     seed: u64,
 }

@@ -87,7 +87,7 @@ pub struct CompareArgs {
     #[arg(long, help_heading = RUN, value_name = "SIZE", value_parser = parse_bytes)]
     pub memory_limit: Option<u64>,
 
-    /// Seed of the hash functions; with another seed other flows have errors
+    /// Seed of the hash functions: decides which flows have errors
     #[arg(long, help_heading = RUN, value_name = "N", default_value = "1")]
     pub seed: u64,
 
