@@ -1,4 +1,4 @@
-//! `acsm completions`: what a shell needs to complete our command line.
+//! `acsm completions`: completion scripts for shells.
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -14,11 +14,11 @@ Examples:
   acsm completions zsh > \"${fpath[1]}/_acsm\"
   acsm completions fish > ~/.config/fish/completions/acsm.fish";
 
-/// Print a script that completes acsm's options in your shell
+/// Print a completion script for your shell
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct CompletionsArgs {
-    /// Which shell
+    /// The shell
     shell: Shell,
 }
 

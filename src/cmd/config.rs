@@ -1,4 +1,4 @@
-//! Options from a file: each key is an option's name, and the command line wins.
+//! Options from a file (`--config`): each key is the name of an option; the command line has precedence.
 //!
 //! ```toml
 //! preset = "operator"
@@ -6,38 +6,38 @@
 //! verify = true
 //! ```
 //!
-//! Without `--config`, `live` looks for a file where such files are: `live.toml` of the folder `acsm` in
-//! `$XDG_CONFIG_HOME` (or `~/.config`), then in `/etc`.
+//! Without `--config`, `live` looks for `acsm/live.toml` in `$XDG_CONFIG_HOME` (or `~/.config`), then in
+//! `/etc`.
 //!
-//! The file is turned into arguments that stand before the user's own. So a file can say whatever
-//! the command line can, errors read the same, and there is one place where options are defined.
+//! The file is converted to arguments that are inserted before the user's own. So a file can contain
+//! every option, errors are the same, and options are defined in one place.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 
-use super::{Usage, output};
+use super::{Usage, stderr};
 
-/// The options that a file may not set, for it is too late or makes no sense there.
+/// Options that a file cannot set.
 const NOT_IN_FILES: [&str; 3] = ["config", "help", "version"];
 
-/// Options that exclude each other: one on the command line beats the other in a file.
-/// An interface on the command line also beats those in a file.
+/// Options that exclude each other: one on the command line overrides the other in a file.
+/// An interface on the command line also overrides those in a file.
 const EXCLUSIVE: [[&[&str]; 2]; 3] = [
     [&["--fp-rate"], &["--memory"]],
     [&["--quiet", "-q"], &["--verbose", "-v"]],
     [&["--interface", "-i"], &["--interface", "-i"]],
 ];
 
-/// `arguments` with the options of a `--config` file, if there is one, put behind the verb.
+/// `arguments` with the options of the `--config` file, if there is one, inserted after the command.
 pub fn expand(arguments: Vec<OsString>) -> anyhow::Result<Vec<OsString>> {
-    expand_from(arguments, &usual_places())
+    expand_from(arguments, &default_paths())
 }
 
-/// The same, with `places` to look at where the user names none.
-fn expand_from(arguments: Vec<OsString>, places: &[PathBuf]) -> anyhow::Result<Vec<OsString>> {
-    let Some(path) = config_path(&arguments).or_else(|| usual_path(&arguments, places)) else {
+/// The same, with the `defaults` to try if the user names no file.
+fn expand_from(arguments: Vec<OsString>, defaults: &[PathBuf]) -> anyhow::Result<Vec<OsString>> {
+    let Some(path) = config_path(&arguments).or_else(|| default_path(&arguments, defaults)) else {
         return Ok(arguments);
     };
     let text = std::fs::read_to_string(&path)
@@ -45,33 +45,32 @@ fn expand_from(arguments: Vec<OsString>, places: &[PathBuf]) -> anyhow::Result<V
     let options = options(&text)
         .with_context(|| format!("--config {}", path.display()))
         .map_err(Usage::new)?;
-    // The program, the verb, the file's options, then what the user typed.
-    let behind_verb = arguments.len().min(2);
-    let (head, tail) = arguments.split_at(behind_verb);
-    let options = options.into_iter().filter(|option| !is_beaten(option, tail));
+    // The program, the command, the options of the file, then those of the user.
+    let (head, tail) = arguments.split_at(arguments.len().min(2));
+    let options = options.into_iter().filter(|option| !is_overridden(option, tail));
     Ok(head.iter().cloned().chain(options).chain(tail.iter().cloned()).collect())
 }
 
-/// Where clap finds fault with arguments of which some come from a file: says so, for its words
-/// are the same as for what was typed.
+/// Names the file before an error of clap, which does not tell options of a file from those of the
+/// command line.
 pub fn point_at_file(arguments: &[OsString], error: &clap::Error) {
-    let path = config_path(arguments).or_else(|| usual_path(arguments, &usual_places()));
+    let path = config_path(arguments).or_else(|| default_path(arguments, &default_paths()));
     if let Some(path) = path
         && error.use_stderr()
     {
-        output::say(format_args!("acsm: with the options of --config {}:", path.display()));
+        stderr::message(format_args!("acsm: with the options of --config {}:", path.display()));
     }
 }
 
-/// Whether the user typed an option that excludes this one of the file.
-fn is_beaten(option: &OsString, typed: &[OsString]) -> bool {
-    let beats = |winner: &[&str], loser: &[&str]| {
-        is_one_of(option, loser) && typed.iter().any(|argument| is_one_of(argument, winner))
+/// Whether an option on the command line excludes this one of the file.
+fn is_overridden(option: &OsString, typed: &[OsString]) -> bool {
+    let excludes = |typed_names: &[&str], names: &[&str]| {
+        is_one_of(option, names) && typed.iter().any(|argument| is_one_of(argument, typed_names))
     };
-    EXCLUSIVE.iter().any(|[one, other]| beats(one, other) || beats(other, one))
+    EXCLUSIVE.iter().any(|[one, other]| excludes(one, other) || excludes(other, one))
 }
 
-/// Whether `argument` is an option of one of these names, its value behind `=` or not.
+/// Whether `argument` is one of these options, with or without `=` and a value.
 fn is_one_of(argument: &OsString, names: &[&str]) -> bool {
     let text = argument.to_string_lossy();
     names.contains(&text.split_once('=').map_or(&*text, |(name, _)| name))
@@ -91,22 +90,23 @@ fn config_path(arguments: &[OsString]) -> Option<PathBuf> {
     None
 }
 
-/// Where a file for `live` may lie.
-fn usual_places() -> Vec<PathBuf> {
+/// The default paths of the file for `live`.
+fn default_paths() -> Vec<PathBuf> {
     let of_user = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
     let of_home = || std::env::var_os("HOME").map(|home| Path::new(&home).join(".config"));
     let folders = of_user.or_else(of_home).into_iter().chain([PathBuf::from("/etc")]);
     folders.map(|folder| folder.join("acsm/live.toml")).collect()
 }
 
-/// The first of `places` with a file, for `live`: other verbs give the same result on any machine.
-fn usual_path(arguments: &[OsString], places: &[PathBuf]) -> Option<PathBuf> {
-    let is_live = arguments.get(1).is_some_and(|verb| verb == "live");
-    places.iter().find(|place| is_live && place.is_file()).cloned()
+/// The first of `defaults` that exists, for `live` only: other commands give the same result on any
+/// machine.
+fn default_path(arguments: &[OsString], defaults: &[PathBuf]) -> Option<PathBuf> {
+    let is_live = arguments.get(1).is_some_and(|command| command == "live");
+    defaults.iter().find(|path| is_live && path.is_file()).cloned()
 }
 
 fn options(text: &str) -> anyhow::Result<Vec<OsString>> {
-    let table: toml::Table = toml::from_str(text).context("it is no TOML")?;
+    let table: toml::Table = toml::from_str(text).context("it is not TOML")?;
     let mut options = Vec::new();
     for (key, value) in table {
         if NOT_IN_FILES.contains(&key.as_str()) {
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn options_of_the_file_stand_before_the_users() {
+    fn options_of_the_file_come_before_the_users() {
         let file = "idle-timeout = '30s'\nflows = 5\nverify = true\njson = false\n";
         assert_eq!(
             expanded(file, &["acsm", "replay", "--config", "FILE", "x.pcap"]).unwrap(),
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_user_typed_beats_what_excludes_it() {
+    fn an_option_on_the_command_line_overrides_an_excluded_one() {
         let file = "memory = '1MiB'\nquiet = true\n";
         let typed = ["acsm", "replay", "--config=FILE", "--fp-rate", "0.1", "-v"];
         assert_eq!(expanded(file, &typed).unwrap(), typed);
@@ -187,14 +187,14 @@ mod tests {
     }
 
     #[test]
-    fn live_finds_its_file() {
+    fn live_finds_its_default_file() {
         let folder = tempfile::tempdir().unwrap();
         let [missing, there] = ["a.toml", "b.toml"].map(|name| folder.path().join(name));
         std::fs::write(&there, "interface = ['a', 'b']\nflows = 5").unwrap();
-        let places = [missing, there];
+        let paths = [missing, there];
         let expanded = |words: &[&str]| -> Vec<String> {
             let arguments = words.iter().map(OsString::from).collect();
-            let expanded = expand_from(arguments, &places).unwrap();
+            let expanded = expand_from(arguments, &paths).unwrap();
             expanded.into_iter().map(|word| word.into_string().unwrap()).collect()
         };
         let all = ["acsm", "live", "--interface=a", "--interface=b", "--flows=5"];

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use clap::ValueEnum;
 
-use super::{Usage, output};
+use super::{Usage, stderr};
 use crate::trace::{
     AttackKind, Format, Link, Precision, Profile, Trace, TraceError, TraceSpec, Truth,
 };
@@ -186,13 +186,15 @@ fn report(truth: &Truth, place: &str, truth_path: Option<&Path>) {
         Some(path) => format!("; ground truth in {}", path.display()),
         None => String::new(),
     };
-    output::say(format_args!(
+    stderr::message(format_args!(
         "wrote {packets} packets, {flows} flows, {megabytes:.1} MB to {place}{beside}"
     ));
     if truth.tcp_packets < packets {
         let cut = packets - truth.tcp_packets;
         let snaplen = truth.snaplen;
-        output::say(format_args!("note: --snaplen {snaplen} cuts the TCP flags off {cut} packets"));
+        stderr::message(format_args!(
+            "note: --snaplen {snaplen} cuts the TCP flags off {cut} packets"
+        ));
     }
 }
 

@@ -5,11 +5,11 @@ use std::sync::atomic::Ordering;
 
 use clap::Args;
 
-use super::input::InputArgs;
+use super::input_args::InputArgs;
 use super::progress::Progress;
-use super::{output, signals};
+use super::{output, signals, stderr};
 use crate::capture::Source as _;
-use crate::report::inspect::{Facts, Summary, page};
+use crate::report::inspect::{Facts, Summary, text};
 use crate::report::trace::TraceReport;
 
 const EXAMPLES: &str = "\
@@ -19,20 +19,20 @@ Examples:
   ssh tap tcpdump -w - tcp | acsm inspect -    from a pipe
   acsm inspect --from 2024-01-01T12:00:00Z --to 2024-01-01T13:00:00Z big.pcap
 
-Counts are exact; memory follows the number of flows. A damaged capture is read up to
-the damage, which is named. Exit codes: 0 done, 1 failed, 2 wrong usage.";
+Counts are exact; memory grows with the number of flows. A damaged capture is read up to
+the damage, which is reported. Exit codes: 0 done, 1 failed, 2 wrong usage.";
 
-/// The progress bar looks up once in so many packets.
+/// Number of packets between updates of the progress bar.
 const TICK_PACKETS: u64 = 4096;
 
-/// Say exactly what is in a trace: packets, flows, flags, what was skipped and why
+/// Show exact facts about a trace: packets, flows, flags, what was skipped and why
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, args_override_self = true)]
 pub struct InspectArgs {
     #[command(flatten)]
     input: InputArgs,
 
-    /// Print one JSON document instead of a page
+    /// Print one JSON document instead of text
     #[arg(long)]
     json: bool,
 
@@ -41,7 +41,7 @@ pub struct InspectArgs {
     quiet: bool,
 }
 
-/// Reads everything, then says what it was.
+/// Reads all captures, then prints the facts.
 pub fn run(args: &InspectArgs) -> anyhow::Result<ExitCode> {
     let mut source = args.input.open()?;
     let parser = args.input.parser();
@@ -60,13 +60,13 @@ pub fn run(args: &InspectArgs) -> anyhow::Result<ExitCode> {
     }
     drop(progress);
     if !args.quiet {
-        output::warn_of_damage(source.damages());
+        stderr::warn_of_damage(source.damages());
         signals::warn_of_interruption(&stop);
     }
     let trace = TraceReport::new(&facts.frames, &source.link_types(), source.damages());
     let summary = Summary::new(&facts, trace);
     match args.json {
         true => output::json_to_stdout(&summary),
-        false => output::to_stdout(|out| page::write(out, &facts, &summary)),
+        false => output::to_stdout(|out| text::write(out, &facts, &summary)),
     }
 }

@@ -1,4 +1,4 @@
-//! `acsm interfaces`: what could be captured from.
+//! `acsm interfaces`: the network interfaces, and whether capture is permitted.
 
 use std::io::{self, Write};
 use std::net::IpAddr;
@@ -8,14 +8,14 @@ use clap::Args;
 
 use super::output;
 use crate::capture::live::{Interface, interfaces};
-use crate::report::text::{FAINT, HEADING};
+use crate::report::format::{FAINT, HEADING};
 
 const EXAMPLES: &str = "\
 Examples:
   acsm interfaces
   acsm interfaces --json | jq -r '.interfaces[] | select(.capture_allowed).name'";
 
-/// List network interfaces, and whether they may be captured from
+/// List network interfaces, and whether capture is permitted
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct InterfacesArgs {
@@ -24,7 +24,7 @@ pub struct InterfacesArgs {
     json: bool,
 }
 
-/// Lists them.
+/// Prints the list.
 pub fn run(args: &InterfacesArgs) -> anyhow::Result<ExitCode> {
     let interfaces = interfaces()?;
     if args.json {

@@ -1,4 +1,4 @@
-//! `acsm man`: manual pages, made of what `--help` says.
+//! `acsm man`: manual pages, generated from the help texts.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -13,16 +13,16 @@ Examples:
   acsm man | man -l -                                   read it
   acsm man --out ~/.local/share/man/man1                install all: acsm(1), acsm-live(1) …";
 
-/// Print the manual page, or write those of all verbs to a folder
+/// Print the manual page, or write those of all commands to a directory
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ManArgs {
-    /// Write acsm.1 and a page for each verb there
+    /// Write acsm.1 and a page per command to this directory
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }
 
-/// Prints or writes them.
+/// Prints the page or writes all pages.
 pub fn run(args: &ManArgs) -> anyhow::Result<ExitCode> {
     let command = super::command().disable_help_subcommand(true);
     if let Some(folder) = &args.out {

@@ -1,16 +1,22 @@
-//! The command line: one file a verb, each with its arguments and a `run`.
+//! The command line: one file or folder per command, each with its arguments and a `run`.
 //!
-//! Options that several verbs share are groups of their own: what to read (`input`), what a flow
-//! is and what is wrong with it (`rule_args`), where state is kept (`store_args`), all of a run
-//! (`run_args`). Data goes to
-//! standard output, talk to standard error. Exit codes: 0 done, 1 failed, 2 wrong usage
-//! ([`Usage`], where clap cannot see it).
+//! | file | shared by several commands |
+//! |---|---|
+//! | `input_args`, `rule_args`, `store_args` | options: captures to read; flow key and rules; the store |
+//! | `run_args` | all options of a run of the engine |
+//! | `alert_output` | where alerts go, by the options |
+//! | `config` | options from a file |
+//! | `output`, `stderr`, `progress` | standard output for data, standard error for messages and progress |
+//! | `signals` | stopping and reloading by signals |
+//!
+//! Exit codes: 0 done, 1 failed, 2 wrong usage (errors of clap, and [`Usage`]).
 
+mod alert_output;
 mod compare;
 mod completions;
 mod config;
 mod generate;
-mod input;
+mod input_args;
 mod inspect;
 mod interfaces;
 mod live;
@@ -23,12 +29,8 @@ mod rule_args;
 mod rules;
 mod run_args;
 mod signals;
-mod stopwatch;
+mod stderr;
 mod store_args;
-mod talk;
-mod usage;
-
-pub use usage::Usage;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -38,25 +40,25 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 const ABOUT: &str = "\
 Watch TCP flow state in small, fixed memory.
 
-acsm follows the state of every TCP flow, in captures or live, and says what is odd:
-floods, scans, sessions that do not fit. It keeps that state in an exact table or in
-filters that err now and then, and counts how often they do. It reads pcap and pcapng,
-plain or compressed, damaged or cut short.";
+acsm follows the state of every TCP flow, in captures or live, and raises alerts for
+anomalies: floods, scans, packets without a session. It keeps that state in an exact table
+or in filters that have a small error rate, and measures that rate. It reads pcap and
+pcapng, plain or compressed, also damaged or truncated.";
 
 const EXAMPLES: &str = "\
-Examples, one a verb:
+Examples, one per command:
   acsm inspect traffic.pcap                    what is in a capture, exactly
-  acsm replay --preset operator traffic.pcap   what is odd about it
-  acsm plan --flows 2M --memory 16MiB          which store, and what it will get wrong
-  acsm compare --out report traffic.pcap       what a filter in place of a table costs
-  acsm live -i eth0                            the same of an interface, as it happens
-  acsm interfaces                              which there are, and whether you may listen
-  acsm generate -o day.pcap --attacks all      a trace to try it on, with ground truth
-  acsm rules show tcp-connection               the rules behind alerts: a start for your own
-  acsm completions bash                        for your shell
+  acsm replay --preset operator traffic.pcap   alerts for anomalies in it
+  acsm plan --flows 2M --memory 16MiB          which store, and its error rates
+  acsm compare --out report traffic.pcap       errors of filters against an exact table
+  acsm live -i eth0                            alerts on a network interface
+  acsm interfaces                              interfaces, and whether capture is permitted
+  acsm generate -o day.pcap --attacks all      a synthetic trace, with ground truth
+  acsm rules show tcp-connection               the rules of the alerts: a template for your own
+  acsm completions bash                        a completion script for your shell
   acsm man                                     the manual pages
 
-`acsm VERB --help` says more.";
+`acsm COMMAND --help` has details.";
 
 /// Watch TCP flow state in small, fixed memory
 #[derive(Debug, Parser)]
@@ -80,14 +82,14 @@ enum Command {
     Man(man::ManArgs),
 }
 
-/// The command line. Who watches a network is an operator, unless told otherwise.
+/// The command line. The default preset of `live` is `operator`.
 fn command() -> clap::Command {
     Cli::command().mut_subcommand("live", |live| {
         live.mut_arg("preset", |preset| preset.default_value("operator"))
     })
 }
 
-/// Runs the command that `arguments` ask for. Where they make no sense, clap says so and exits.
+/// Runs the command of `arguments`. On wrong usage clap prints an error and exits.
 pub fn run(arguments: Vec<OsString>) -> anyhow::Result<ExitCode> {
     let arguments = config::expand(arguments)?;
     let parsed = command().try_get_matches_from(&arguments);
@@ -106,5 +108,17 @@ pub fn run(arguments: Vec<OsString>) -> anyhow::Result<ExitCode> {
         Command::Rules(args) => rules::run(args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),
+    }
+}
+
+/// Wrong usage that clap cannot detect: the program exits with 2, as for errors of clap.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct Usage(anyhow::Error);
+
+impl Usage {
+    /// Marks `error` as wrong usage.
+    pub fn new(error: impl Into<anyhow::Error>) -> Usage {
+        Usage(error.into())
     }
 }

@@ -1,16 +1,13 @@
-//! Standard output and standard error: data here, talk there.
+//! Standard output: for data only. Messages go to standard error (`stderr`).
 
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
 use anyhow::Context as _;
 
-pub use super::talk::say;
-use crate::capture::Damage;
-
-/// Runs `write` on a buffered standard output that drops colours where nobody sees them.
+/// Runs `write` on a buffered standard output that drops colours unless it is a terminal.
 ///
-/// A reader that closed the pipe (`acsm … | head`) has what it wanted: that is a quiet end.
+/// If the reader closed the pipe (`acsm … | head`), that is a normal end.
 pub fn to_stdout(
     write: impl FnOnce(&mut BufWriter<anstream::AutoStream<io::Stdout>>) -> io::Result<()>,
 ) -> anyhow::Result<ExitCode> {
@@ -28,11 +25,4 @@ pub fn json_to_stdout(document: &impl serde::Serialize) -> anyhow::Result<ExitCo
         serde_json::to_writer_pretty(&mut *out, document)?;
         writeln!(out)
     })
-}
-
-/// Tells on standard error which captures were damaged, and that the rest was read.
-pub fn warn_of_damage(damages: &[Damage]) {
-    for damage in damages {
-        say(format_args!("acsm: warning: {damage}; all packets before it are counted"));
-    }
 }

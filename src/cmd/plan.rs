@@ -8,11 +8,11 @@ use std::sync::atomic::Ordering;
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 
-use super::input::InputArgs;
+use super::input_args::InputArgs;
 use super::progress::Progress;
 use super::rule_args::{FlowKeyName, PresetName, RuleArgs};
 use super::store_args::parse_idle_timeout;
-use super::{Usage, output, signals};
+use super::{Usage, output, signals, stderr};
 use crate::capture::parse::Parser;
 use crate::engine::plan::{Shape, Target, Traffic, Wish, plan};
 use crate::engine::{Demand, Phase, demand};
@@ -195,7 +195,7 @@ impl PlanArgs {
         let result = demand(&mut source, &parser, rules, self.phase(), goes_on);
         drop(progress);
         if !self.quiet {
-            output::warn_of_damage(source.damages());
+            stderr::warn_of_damage(source.damages());
             signals::warn_of_interruption(&stop);
         }
         let measured = result.context("--trace cannot be read to its end")?;

@@ -1,20 +1,21 @@
-//! The progress bar on stderr while captures are read.
+//! The progress bar on standard error while captures are read, and the stopwatch for durations shown.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use crate::capture::file::ReadProgress;
 
-/// At most so many redraws a second; polling more often costs next to nothing.
+/// Limit of redraws per second; polling more often costs next to nothing.
 const REDRAWS_PER_SECOND: u8 = 10;
 
 const KNOWN_TOTAL: &str =
     "{bar:30} {bytes} of {total_bytes}, {packets}, {packets_per_second}, {eta} left";
 const UNKNOWN_TOTAL: &str = "{spinner} {bytes}, {packets}, {packets_per_second}, {elapsed}";
 
-/// Shows how far reading has come: a bar, or a spinner where the total is unknown (pipes).
+/// Shows the progress of reading: a bar, or a spinner if the total is unknown (pipes).
 ///
 /// Nothing is shown unless stderr is a terminal. The reading loop calls [`tick`](Self::tick) every
 /// few thousand packets; dropping it clears the line.
@@ -29,7 +30,7 @@ impl Progress {
     pub(crate) fn new(read: Arc<ReadProgress>, quiet: bool) -> Self {
         let target = match quiet {
             true => ProgressDrawTarget::hidden(),
-            // hides itself where stderr is no terminal
+            // hides itself if stderr is not a terminal
             false => ProgressDrawTarget::stderr_with_hz(REDRAWS_PER_SECOND),
         };
         Progress::with_target(read, target)
@@ -39,7 +40,7 @@ impl Progress {
         let packets = Arc::new(AtomicU64::new(0));
         let template = if read.total_bytes().is_some() { KNOWN_TOTAL } else { UNKNOWN_TOTAL };
         let bar = ProgressBar::with_draw_target(read.total_bytes(), target);
-        // a template of ours that does not parse costs its looks, not the run
+        // a constant template; if it did not parse, the default style would do
         let style = ProgressStyle::with_template(template)
             .unwrap_or_else(|_| ProgressStyle::default_bar())
             .with_key("packets", count_key(&packets))
@@ -48,7 +49,7 @@ impl Progress {
         Progress { bar, read, packets }
     }
 
-    /// Takes note of the packets read so far and, now and then, redraws.
+    /// Updates the number of packets read so far; redraws if due.
     pub(crate) fn tick(&self, packets: u64) {
         self.packets.store(packets, Ordering::Relaxed);
         self.bar.set_position(self.read.read_bytes());
@@ -80,6 +81,12 @@ fn rate_key(
         let rate = packets.load(Ordering::Relaxed) as f64 / seconds;
         let _ = write!(out, "{}/s", HumanCount(rate as u64));
     }
+}
+
+/// Nanoseconds since the first call: for durations that are shown, never for decisions.
+pub(crate) fn stopwatch_nanos() -> u64 {
+    static START: OnceLock<Instant> = OnceLock::new();
+    START.get_or_init(Instant::now).elapsed().as_nanos() as u64
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The options that say what a flow is and what is wrong with it.
+//! Options for the flow key, the rules and the alerts, shared by all commands that follow flows.
 
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ use acsm_filters::digest::HashKey;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Flows and rules")]
 pub struct RuleArgs {
-    /// A set of defaults: flow key, rules, backend, and whether FIN and RST marks are shown
+    /// A set of defaults: flow key, rules, backend, and whether FIN and RST alerts are shown
     #[arg(long, value_enum, default_value = "paper")]
     pub preset: PresetName,
 
@@ -35,7 +35,7 @@ pub struct RuleArgs {
     #[arg(long, value_name = "FILE")]
     pub suppress: Option<PathBuf>,
 
-    /// Show alerts of this severity and graver; 1 is gravest
+    /// Show alerts of this severity and higher; 1 is the highest
     #[arg(long, value_name = "N", default_value = "4", value_parser = clap::value_parser!(u8).range(1..=4))]
     pub min_severity: u8,
 }
@@ -43,9 +43,9 @@ pub struct RuleArgs {
 /// Presets by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum PresetName {
-    /// As the papers: address pairs, tcp-flags, kbf, marks shown
+    /// As in the papers: address pairs, tcp-flags, kbf, FIN and RST alerts shown
     Paper,
-    /// For people who watch a network: connections, tcp-connection, fcf, marks only counted
+    /// For network operators: connections, tcp-connection, fcf, FIN and RST only counted
     Operator,
 }
 
@@ -78,7 +78,7 @@ impl RuleArgs {
         }
     }
 
-    /// How packets become flows, with digests keyed by `seed`.
+    /// Maps packets to flows, with digests keyed by `seed`.
     pub fn keyer(&self, seed: u64) -> Keyer {
         let by_preset = match self.preset {
             PresetName::Paper => FlowKeyName::Pair,

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, bail};
 use clap::{Args, Subcommand};
 
-use super::output;
+use super::{output, stderr};
 use crate::machine::{RuleKind, Rules, SHIPPED};
 
 const EXAMPLES: &str = "\
@@ -16,27 +16,27 @@ Examples:
   acsm rules check mine.toml
   acsm replay --preset operator --rules mine.toml traffic.pcap
 
-A rules file says which states a flow has, where packets lead, and what is worth an alert;
+A rules file defines the states of a flow, the transitions, and what raises an alert;
 docs/rules.md explains the format and lists every rule.";
 
-/// Check a rules file of yours; list and show those that come with acsm
+/// Check a rules file; list and show those that come with acsm
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct RulesArgs {
     #[command(subcommand)]
-    verb: Verb,
+    command: Command,
 }
 
 #[derive(Debug, Subcommand)]
-enum Verb {
-    /// Read a rules file with all it includes, and say what is in it or what is wrong
+enum Command {
+    /// Read a rules file with all its includes; print a summary, or the error
     Check {
         /// A path, or the name of a file that comes with acsm
         file: String,
     },
     /// List the rules files that come with acsm
     List,
-    /// Print a rules file that comes with acsm: a start for your own
+    /// Print a rules file that comes with acsm, as a template for your own
     Show {
         /// Its name, as `acsm rules list` gives it
         name: String,
@@ -45,16 +45,16 @@ enum Verb {
 
 /// Runs `acsm rules …`.
 pub fn run(args: RulesArgs) -> anyhow::Result<ExitCode> {
-    let text = match args.verb {
-        Verb::Check { file } => {
+    let text = match args.command {
+        Command::Check { file } => {
             let rules = Rules::load(&file).context("the rules cannot be used")?;
             for warning in &rules.warnings {
-                output::say(format_args!("acsm: warning: {warning}"));
+                stderr::message(format_args!("acsm: warning: {warning}"));
             }
             summary(&rules)
         }
-        Verb::List => SHIPPED.iter().map(|(name, text)| list_line(name, text)).collect(),
-        Verb::Show { name } => match SHIPPED.iter().find(|(known, _)| *known == name) {
+        Command::List => SHIPPED.iter().map(|(name, text)| list_line(name, text)).collect(),
+        Command::Show { name } => match SHIPPED.iter().find(|(known, _)| *known == name) {
             Some((_, text)) => (*text).to_owned(),
             None => bail!("no rules file `{name}` comes with acsm; `acsm rules list` names them"),
         },
@@ -78,7 +78,7 @@ fn summary(rules: &Rules) -> String {
     )
 }
 
-/// A file's name, and what it says of itself in its first comment.
+/// The name of a file and its description, which is its first comment.
 fn list_line(name: &str, text: &str) -> String {
     let comment = text.lines().next().unwrap_or_default().trim_start_matches(['#', ' ']);
     let about =
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_shipped_file_is_listed_with_its_subject() {
+    fn every_shipped_file_is_listed_with_its_description() {
         for (name, text) in SHIPPED {
             let line = list_line(name, text);
             assert!(line.starts_with(name) && line.trim_end().ends_with('.'), "{line}");
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_summary_counts_what_is_there() {
+    fn a_summary_counts_states_transitions_and_rules() {
         let rules = Rules::load("tcp-flags").unwrap();
         assert_eq!(
             summary(&rules),

@@ -1,6 +1,6 @@
-//! The options of one run of the engine, whether over captures or live.
+//! The options of one run of the engine, over captures or live.
 
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, Write};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -8,19 +8,21 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use clap::Args;
 
+use super::alert_output::AlertDestination;
+use super::progress::stopwatch_nanos;
 use super::rule_args::RuleArgs;
 use super::store_args::StoreArgs;
-use super::{Usage, output, stopwatch};
+use super::{Usage, output, stderr};
 use crate::engine::{Lookups, Outcome, RunError, RunPlan, Watch};
-use crate::report::replay::{Prediction, Summary, page};
-use crate::report::text::{bytes, grouped};
+use crate::report::format::{bytes, grouped};
+use crate::report::replay::Prediction;
 use acsm_filters::{Backend, Sizing};
 
-/// Headings of the help.
+/// Headings in the help text.
 pub const OUTPUT: &str = "Output";
 pub const RUN: &str = "Run";
 
-/// What to look for, where to keep state, what to say.
+/// The rules, the store, and the output.
 #[derive(Debug, Args)]
 pub struct RunArgs {
     #[command(flatten)]
@@ -29,15 +31,15 @@ pub struct RunArgs {
     #[command(flatten)]
     pub store: StoreArgs,
 
-    /// Threads, the one that reads among them: 1 to 16 [default: number of cores]
+    /// Threads, including the one that reads: 1 to 16 [default: number of cores]
     #[arg(long, help_heading = RUN, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=16))]
     pub workers: Option<u8>,
 
-    /// Compare every answer with an exact table, which takes its own memory and time
+    /// Compare every lookup with an exact table, which takes additional memory and time
     #[arg(long, help_heading = OUTPUT)]
     pub verify: bool,
 
-    /// Show each step between two addresses, with what the store says and what is true
+    /// Show each packet between two addresses, with the state in the store and the true state
     #[arg(long, help_heading = OUTPUT, value_name = "SRC,DST", value_parser = parse_watch)]
     pub watch: Option<Watch>,
 
@@ -49,7 +51,7 @@ pub struct RunArgs {
     #[arg(long, help_heading = OUTPUT)]
     pub json: bool,
 
-    /// Options from a TOML file, as `idle-timeout = "30s"`; the command line wins
+    /// Options from a TOML file, as `idle-timeout = "30s"`; the command line has precedence
     #[arg(long, help_heading = RUN, value_name = "FILE")]
     pub config: Option<PathBuf>,
 
@@ -57,7 +59,7 @@ pub struct RunArgs {
     #[arg(short, long, help_heading = OUTPUT, conflicts_with = "verbose")]
     pub quiet: bool,
 
-    /// Say what the store is made of before starting
+    /// Print the configuration of the store before starting
     #[arg(short, long, help_heading = OUTPUT)]
     pub verbose: bool,
 }
@@ -71,7 +73,7 @@ fn parse_watch(text: &str) -> Result<Watch, String> {
 }
 
 impl RunArgs {
-    /// What the run goes by, and what its store comes to.
+    /// The configuration of the run, and the size of its store.
     pub fn plan(&self, seed: u64) -> anyhow::Result<(RunPlan, Sizing)> {
         if self.json && self.alerts_on_stdout() {
             let both = anyhow::anyhow!("--json and --alerts - would both write to standard output");
@@ -93,7 +95,7 @@ impl RunArgs {
             workers: self.workers.map_or(cores.min(16), usize::from),
             top_talkers: false,
             verify: self.verify,
-            stopwatch: stopwatch::nanos,
+            stopwatch: stopwatch_nanos,
             rules,
         };
         self.store.check_variants(plan.store.backend).map_err(Usage::new)?;
@@ -104,10 +106,10 @@ impl RunArgs {
 
     fn announce(&self, plan: &RunPlan, sizing: &Sizing) {
         if self.verbose {
-            output::say(format_args!("acsm: {}", describe(plan, sizing)));
+            stderr::message(format_args!("acsm: {}", describe(plan, sizing)));
         }
         if plan.store.backend == Backend::Exact && self.store.fp_rate.is_some() && !self.quiet {
-            output::say("acsm: warning: --fp-rate means nothing for exact, which does not err");
+            stderr::message("acsm: warning: --fp-rate means nothing for exact, which does not err");
         }
     }
 
@@ -116,69 +118,64 @@ impl RunArgs {
         self.alerts.as_deref() == Some(Path::new("-"))
     }
 
-    /// A bar and lines of text on one terminal would garble each other.
-    pub fn alerts_on_terminal(&self) -> bool {
-        let to_stdout = self.alerts_on_stdout() || self.alerts.is_none() && !self.json;
-        to_stdout && io::stdout().is_terminal()
+    /// Where alerts go; `default` if the options do not say.
+    pub fn alert_destination(&self, default: AlertDestination) -> AlertDestination {
+        AlertDestination::choose(self.alerts.as_deref(), self.json, default)
     }
 
-    /// What alerts go to, in words.
-    pub fn alerts_name(&self) -> String {
-        match &self.alerts {
-            Some(path) if !self.alerts_on_stdout() => format!("--alerts {}", path.display()),
-            _ => "alerts on standard output".to_owned(),
-        }
-    }
-
-    /// What came of a run; `None` if whoever read the alerts has seen enough.
-    pub fn outcome(&self, result: Result<Outcome, RunError>) -> anyhow::Result<Option<Outcome>> {
-        match result {
-            Err(RunError::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(None),
-            Err(error @ RunError::Output(_)) => Err(error).with_context(|| self.alerts_name()),
-            result => Ok(Some(result?)),
-        }
-    }
-
-    /// What theory expects of the store; says so if it had more flows than it was made for.
+    /// The prediction for the store; warns if it held more flows than it was sized for.
     pub fn predict(&self, plan: &RunPlan, sizing: &Sizing, outcome: &Outcome) -> Prediction {
         let (lookups, live) = (&outcome.tally.lookups, outcome.stats.live);
         let prediction = Prediction::new(plan, sizing, lookups, live);
         if let Some(overload) = prediction.overload(outcome.stats.full).filter(|_| !self.quiet) {
-            output::say(format_args!("acsm: warning: {overload}"));
+            stderr::message(format_args!("acsm: warning: {overload}"));
         }
         prediction
     }
 
-    /// The summary is data, unless alerts have standard output for themselves.
-    pub fn print(&self, summary: &Summary, outcome: &Outcome) -> anyhow::Result<ExitCode> {
-        if self.json {
-            return output::json_to_stdout(summary);
-        }
-        if self.alerts_on_stdout() {
-            if !self.quiet {
-                // Whoever closed standard error does not want to see it.
-                let _ = page::write(&mut anstream::stderr(), summary, outcome);
+    /// Prints the summary: `document` with `--json`, else what `write` writes; to standard error if
+    /// EVE lines go to standard output.
+    pub fn print_summary(
+        &self,
+        destination: &AlertDestination,
+        document: &impl serde::Serialize,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> anyhow::Result<ExitCode> {
+        match destination {
+            _ if self.json => output::json_to_stdout(document),
+            AlertDestination::EveOnStdout => {
+                if !self.quiet {
+                    // A closed standard error is no reason to fail.
+                    let _ = write(&mut anstream::stderr());
+                }
+                Ok(ExitCode::SUCCESS)
             }
-            return Ok(ExitCode::SUCCESS);
+            _ => output::to_stdout(|out| write(out)),
         }
-        output::to_stdout(|out| {
-            if self.alerts.is_none() && summary.alerts.total > 0 {
-                writeln!(out)?;
-            }
-            page::write(out, summary, outcome)
-        })
     }
 }
 
-/// The plan in one line.
+/// The outcome of a run; `None` if the reader of the alerts closed the pipe.
+pub fn outcome(
+    result: Result<Outcome, RunError>,
+    destination: &AlertDestination,
+) -> anyhow::Result<Option<Outcome>> {
+    match result {
+        Err(RunError::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(None),
+        Err(error @ RunError::Output(_)) => Err(error).with_context(|| destination.name()),
+        result => Ok(Some(result?)),
+    }
+}
+
+/// The store of `plan` in one line, for `--verbose`.
 fn describe(plan: &RunPlan, sizing: &Sizing) -> String {
     let (backend, memory) = (plan.store.backend.name(), bytes(sizing.bits / 8));
     let flows = grouped(plan.store.flows);
     let (cells, bits) = (grouped(sizing.cells), sizing.cell_bits);
-    let cells = match (plan.store.backend, sizing.hashes) {
+    let cells = match (plan.store.backend.has_cells(), sizing.hashes) {
         (_, 0) => String::new(),
-        (Backend::Fcf, _) => format!(": {cells} slots of {bits} bits, one a flow"),
-        (_, k) => format!(": {cells} cells of {bits} bits, {k} a flow"),
+        (false, _) => format!(": {cells} slots of {bits} bits, one per flow"),
+        (true, k) => format!(": {cells} cells of {bits} bits, {k} per flow"),
     };
     let planned = Prediction::new(plan, sizing, &Lookups::default(), 0.0).planned;
     let theory = match sizing.hashes {

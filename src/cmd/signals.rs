@@ -1,11 +1,11 @@
-//! Ctrl-C: what was read so far is summed up.
+//! Signals: SIGINT and SIGTERM stop a run, which then prints its summary; SIGHUP and SIGUSR1.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context as _;
 
-use super::output;
+use super::stderr;
 
 /// Sets `stop` at the first SIGINT or SIGTERM; the second one ends the process at once.
 pub fn stop_on_signals(stop: &Arc<AtomicBool>) -> anyhow::Result<()> {
@@ -22,15 +22,15 @@ pub fn stop_or_end_on_signals(
             .and_then(|_| signal_hook::flag::register(signal, Arc::clone(stop)))
             .context("cannot handle signals")?;
     }
-    // A file that may not grow further is an error of the write, which leaves whole lines; by
-    // default the signal would end the process in the middle of one.
+    // With a handler, exceeding the file size limit is an error of the write, which leaves whole
+    // lines; by default the signal would end the process in the middle of one.
     #[cfg(unix)]
     signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default())
         .context("cannot handle signals")?;
     Ok(())
 }
 
-/// Sets `reload` at each SIGHUP and `reopen` at each SIGUSR1, where there are such signals.
+/// Sets `reload` at each SIGHUP and `reopen` at each SIGUSR1, on systems with these signals.
 pub fn note_requests(reload: &Arc<AtomicBool>, reopen: &Arc<AtomicBool>) -> anyhow::Result<()> {
     #[cfg(unix)]
     for (signal, flag) in
@@ -43,9 +43,9 @@ pub fn note_requests(reload: &Arc<AtomicBool>, reopen: &Arc<AtomicBool>) -> anyh
     Ok(())
 }
 
-/// Says that the input was not read to its end.
+/// Says that the input was not read to its end, if `stop` is set.
 pub fn warn_of_interruption(stop: &AtomicBool) {
     if stop.load(Ordering::Relaxed) {
-        output::say("acsm: interrupted; the summary covers what was read");
+        stderr::message("acsm: interrupted; the summary covers what was read");
     }
 }

@@ -1,30 +1,33 @@
-//! What people and programs get to see.
+//! Reports: what people and programs read.
 //!
-//! | where | what |
+//! | folder or file | what |
 //! |---|---|
-//! | [`inspect`] | `acsm inspect`: exact facts, as a page and as JSON |
-//! | [`replay`] | the summary of `acsm replay`, as a page and as JSON |
-//! | [`plan`] | `acsm plan`: stores that would do |
+//! | [`alert`] | alerts during a run: EVE JSON, text; the steps of a watched flow |
+//! | [`replay`] | the summary of `acsm replay` |
+//! | [`inspect`] | `acsm inspect`: exact facts about a trace |
 //! | [`compare`] | the report of `acsm compare` |
+//! | [`plan`] | `acsm plan`: store configurations that meet the requirements |
 //! | [`live`] | a live run at one moment: for dashboards, metrics and `stats` events |
-//! | `dashboard` | the same on a terminal; takes the feature `live` |
-//! | [`alert`] | alerts while a run goes on: EVE lines, text, and the steps of a watched flow |
-//! | [`plot`], [`markup`] | figures as SVG; safe text for HTML |
-//! | [`trace`] | what every report says about its trace |
-//! | [`mod@text`] | numbers, sizes, bars and headings |
+//! | `dashboard` | the same on a terminal; needs the feature `live` |
+//! | [`plot`] | figures as SVG |
+//! | [`trace`] | the part of every report that describes its trace |
+//! | [`mod@format`], [`escape`] | formatting of numbers and headings; escaping for HTML and SVG |
 //!
-//! The serialised structs are the JSON contract; `docs/json.md` tells what each name means. Nothing
-//! here counts, but for [`inspect::Facts`]: figures come from the engine.
+//! Within a folder a file is named after its output: `text.rs` for a terminal, `json.rs` for the
+//! document that `--json` prints, `csv.rs`, `html/`, `eve.rs`.
+//!
+//! The serialised structs are the JSON contract; `docs/json.md` describes each key. Nothing here
+//! counts, except [`inspect::Facts`]: all figures come from the engine.
 
 pub mod alert;
 pub mod compare;
 #[cfg(feature = "live")]
 pub mod dashboard;
+pub mod escape;
+pub mod format;
 pub mod inspect;
 pub mod live;
-pub mod markup;
 pub mod plan;
 pub mod plot;
 pub mod replay;
-pub mod text;
 pub mod trace;

@@ -1,31 +1,31 @@
-//! What every report says about the trace it is of.
+//! The part of every report that describes its trace.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::capture::{Damage, FrameTally, LinkType};
 
-/// `trace` of the contract.
+/// `trace` in the JSON documents; `docs/json.md` describes the keys.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TraceReport {
     /// Frames of any kind.
     pub packets: u64,
-    /// Frames with a TCP header that counts.
+    /// Frames with a TCP header that could be parsed.
     pub tcp_packets: u64,
-    /// The others, by reason.
+    /// The other frames, by reason.
     pub skipped: Map<String, Value>,
-    /// Names of the link types met.
+    /// Names of the link types found.
     pub link_types: Vec<String>,
     /// The earliest time of any frame.
     pub first_time: Option<String>,
-    /// The latest.
+    /// The latest time of any frame.
     pub last_time: Option<String>,
-    /// What was wrong with the captures, and at which byte.
+    /// Damage of the captures, with its byte offset.
     pub damaged: Option<String>,
 }
 
 impl TraceReport {
-    /// The contract's view of what was read.
+    /// Describes what was read.
     pub fn new(frames: &FrameTally, link_types: &[LinkType], damages: &[Damage]) -> Self {
         let mut names: Vec<String> = link_types.iter().map(LinkType::to_string).collect();
         names.dedup();

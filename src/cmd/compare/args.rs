@@ -1,35 +1,35 @@
-//! The options of `acsm compare`.
+//! The options of `acsm compare`, and the stores that `--backends` names.
 
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::stores::StoreChoice;
-use crate::cmd::input::InputArgs;
+use crate::cmd::input_args::InputArgs;
 use crate::cmd::rule_args::RuleArgs;
 use crate::cmd::store_args::ShapeArgs;
 use crate::engine::compare::Feedback;
 use crate::units::{parse_bytes, parse_count, parse_share};
+use acsm_filters::{Backend, KbfDecode, LayoutKind, SbfRules, StoreSpec};
 
 const EXAMPLES: &str = "\
 Examples:
-  acsm compare traffic.pcap                             kbf and sbf at the papers' five rates
+  acsm compare traffic.pcap                             kbf and sbf at the five rates of the papers
   acsm compare --out report traffic.pcap                report.json, report.csv, report.html
   acsm compare --backends sbf,sbf:paper-kbf,kbf,kbf:literal traffic.pcap
   acsm compare --equal memory --backends kbf,dbf,exact traffic.pcap
   acsm compare --loop closed,open --repeat 5 --json traffic.pcap | jq '.runs[].errors'
 
-All runs are driven by one pass over the captures, after a first one that counts the flows alive
-at once, for which the stores are then sized: a store made for more shows no errors. --flows N
-saves that pass. Same input, same options, same --seed: same output, but for `seconds`.
+All runs share one pass over the captures, after a first one that counts the flows alive at
+once, for which the stores are then sized: a larger store has fewer errors. --flows N saves
+the first pass. The same input, options and --seed give the same output, except `seconds`.
 Exit codes: 0 done, 1 failed, 2 wrong usage.";
 
-/// Headings of the help.
+/// Headings in the help text.
 const COMPARISON: &str = "Comparison";
 const OUTPUT: &str = "Output";
 const RUN: &str = "Run";
 
-/// Compare stores on a capture: which, how much memory, how wrong?
+/// Compare stores on captures: memory, and errors against an exact table
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, args_override_self = true)]
 pub struct CompareArgs {
@@ -37,23 +37,23 @@ pub struct CompareArgs {
     pub input: InputArgs,
 
     /// Stores, and variants of them: kbf, kbf:literal, kbf:three-way, sbf, sbf:paper-kbf, dbf,
-    /// dbf:no-counters, bhbf, fcf, exact (as much memory as the first that is not exact)
+    /// dbf:no-counters, bhbf, fcf, exact (with the memory of the first that is not exact)
     #[arg(long, help_heading = COMPARISON, value_name = "LIST", value_delimiter = ',', default_value = "kbf,sbf", value_parser = StoreChoice::parse)]
     pub backends: Vec<&'static StoreChoice>,
 
-    /// Size for each of these chances that an unknown flow seems known
+    /// Size the stores for each of these false-positive rates
     #[arg(long, help_heading = COMPARISON, value_name = "LIST", value_delimiter = ',', default_value = "0.1,0.01,0.001,0.0001,0.00001", value_parser = parse_rate)]
     pub fp_rates: Vec<f64>,
 
-    /// What stores of one rate have in common
+    /// The quantity that is equal for the stores of one rate
     #[arg(long, help_heading = COMPARISON, value_name = "LIST", value_delimiter = ',', value_enum, default_value = "cells")]
     pub equal: Vec<Equal>,
 
-    /// Whose answers stores go on from
+    /// The state from which a store makes its next transition
     #[arg(long = "loop", help_heading = COMPARISON, value_name = "LIST", value_delimiter = ',', value_enum, default_value = "closed")]
     pub feedback: Vec<Loop>,
 
-    /// Do everything with so many seeds, from --seed on
+    /// Repeat all runs with N seeds, starting with --seed
     #[arg(long, help_heading = COMPARISON, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u8).range(1..=100))]
     pub repeat: u8,
 
@@ -79,47 +79,47 @@ pub struct CompareArgs {
     #[arg(short, long, help_heading = OUTPUT)]
     pub quiet: bool,
 
-    /// Threads that the runs are spread over, 1 to 16 [default: number of cores]
+    /// Threads for the runs, 1 to 16 [default: number of cores]
     #[arg(long, help_heading = RUN, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=16))]
     pub workers: Option<u8>,
 
-    /// Refuse what takes more memory than this [default: what the system says is available]
+    /// Refuse to start if more memory than this is needed [default: what is available]
     #[arg(long, help_heading = RUN, value_name = "SIZE", value_parser = parse_bytes)]
     pub memory_limit: Option<u64>,
 
-    /// Keys the hashes; another seed errs on other flows
+    /// Seed of the hash functions: decides which flows have errors
     #[arg(long, help_heading = RUN, value_name = "N", default_value = "1")]
     pub seed: u64,
 
-    /// Options from a TOML file, as `idle-timeout = "30s"`; the command line wins
+    /// Options from a TOML file, as `idle-timeout = "30s"`; the command line has precedence
     #[arg(long, help_heading = RUN, value_name = "FILE")]
     pub config: Option<PathBuf>,
 }
 
-/// What stores of one rate have in common.
+/// The quantity that is equal for the stores of one rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Equal {
-    /// Each has the cells and hashes of its rate: the papers' way
+    /// Each has the cells and hashes that its rate takes, as in the papers
     Cells,
-    /// Each has the memory that the first takes for its rate, and makes the best of it
+    /// Each has the memory that the first takes for its rate, with the best parameters for it
     Memory,
 }
 
-/// Whose answers stores go on from.
+/// The state from which a store makes its next transition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Loop {
-    /// Their own, so that errors can lead to others: what a user gets
+    /// The store's own, so that errors can cause others: as in operation
     Closed,
-    /// The truth: what theory predicts
+    /// The true state: as theory assumes
     Open,
 }
 
-/// How many flows the stores are made for.
+/// The number of flows to size the stores for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flows {
-    /// As many as are alive at once in the captures.
+    /// The peak number of flows alive at once in the captures.
     Auto,
-    /// So many.
+    /// This number.
     Count(u64),
 }
 
@@ -154,7 +154,7 @@ fn parse_flows(text: &str) -> Result<Flows, String> {
 fn parse_rate(text: &str) -> Result<f64, String> {
     match parse_share(text) {
         Ok(rate) if rate > 0.0 && rate < 1.0 => Ok(rate),
-        Ok(_) => Err(format!("`{text}` is no rate; write one between 0 and 1, like 0.01")),
+        Ok(_) => Err(format!("`{text}` is not a rate; write one between 0 and 1, like 0.01")),
         Err(error) => Err(error.to_string()),
     }
 }
@@ -163,5 +163,92 @@ impl CompareArgs {
     /// The seeds, one for each repetition.
     pub fn seeds(&self) -> Vec<u64> {
         (0..u64::from(self.repeat)).map(|n| self.seed.wrapping_add(n)).collect()
+    }
+
+    /// The first store, for what all stores have in common.
+    pub fn any_store(&self) -> StoreSpec {
+        let backend = self.backends.first().map_or(Backend::Kbf, |store| store.backend);
+        self.shape.spec(backend, 1)
+    }
+}
+
+/// A store or a variant of one, as `--backends` names it: `kbf`, `kbf:literal`.
+#[derive(Debug)]
+pub struct StoreChoice {
+    /// The structure.
+    pub backend: Backend,
+    /// The part of the name after the colon, if there is one.
+    pub variant: Option<&'static str>,
+    set: fn(&mut StoreSpec),
+}
+
+/// The stores that can be compared: one line per store or variant.
+const STORES: &[StoreChoice] = &[
+    store(Backend::Kbf),
+    variant(Backend::Kbf, "literal", |spec| spec.decode = KbfDecode::Literal),
+    variant(Backend::Kbf, "three-way", |spec| spec.decode = KbfDecode::ThreeWay),
+    store(Backend::Sbf),
+    variant(Backend::Sbf, "paper-kbf", |spec| spec.sbf = SbfRules::PaperKbf),
+    store(Backend::Dbf),
+    variant(Backend::Dbf, "no-counters", |spec| spec.dbf_counters = false),
+    store(Backend::Bhbf),
+    store(Backend::Fcf),
+    store(Backend::Exact),
+];
+
+const fn store(backend: Backend) -> StoreChoice {
+    StoreChoice { backend, variant: None, set: |_| {} }
+}
+
+const fn variant(backend: Backend, name: &'static str, set: fn(&mut StoreSpec)) -> StoreChoice {
+    StoreChoice { backend, variant: Some(name), set }
+}
+
+impl StoreChoice {
+    /// The store of this name.
+    pub fn parse(text: &str) -> Result<&'static StoreChoice, String> {
+        STORES.iter().find(|store| store.name() == text).ok_or_else(|| {
+            let names: Vec<String> = STORES.iter().map(StoreChoice::name).collect();
+            format!("`{text}` is not a store to compare; there are {}", names.join(", "))
+        })
+    }
+
+    /// Its name on the command line.
+    pub fn name(&self) -> String {
+        match self.variant {
+            Some(variant) => format!("{}:{variant}", self.backend.name()),
+            None => self.backend.name().to_owned(),
+        }
+    }
+
+    /// Changes `spec`, which is of this backend, to this variant. Options for all stores that do not
+    /// apply to this one are reset.
+    pub fn apply(&self, spec: &mut StoreSpec) {
+        (self.set)(spec);
+        if !self.backend.has_cells() {
+            (spec.hashes, spec.layout) = (None, LayoutKind::Spread);
+        }
+        if !matches!(self.backend, Backend::Kbf | Backend::Sbf) {
+            spec.cell_bits = None;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_start_with_the_backend_and_are_found() {
+        for store in STORES {
+            let name = store.name();
+            assert_eq!(StoreChoice::parse(&name).unwrap().name(), name);
+            assert_eq!(name.split(':').next(), Some(store.backend.name()));
+            let mut spec = StoreSpec::new(store.backend, 6);
+            store.apply(&mut spec);
+            let plain = StoreSpec::new(store.backend, 6);
+            assert_eq!(spec == plain, store.variant.is_none(), "{name}");
+        }
+        assert!(StoreChoice::parse("bloom").unwrap_err().contains("kbf:literal"));
     }
 }

@@ -10,7 +10,7 @@ use clap::{Args, ValueEnum};
 use crate::capture::live::{BlindSpot, Change, LiveOptions, LiveSource, blind_spots};
 use crate::capture::parse::{ParseOptions, Parser};
 use crate::capture::record::{PcapRing, Recorder, RingOptions, Wanted};
-use crate::cmd::{Usage, output};
+use crate::cmd::{Usage, stderr};
 use crate::flow::Keyer;
 use crate::time::Timestamp;
 use crate::units::parse_bytes;
@@ -157,15 +157,15 @@ fn now() -> Timestamp {
 fn tell(change: Change<'_>) {
     match change {
         Change::Gone { interface, why } => {
-            output::say(format_args!("acsm: {interface} is gone ({why}); waiting for it"));
+            stderr::message(format_args!("acsm: {interface} is gone ({why}); waiting for it"));
         }
-        Change::Back { interface } => output::say(format_args!("acsm: {interface} is back")),
-        Change::Merging { interface, offloads } => output::say(format_args!(
+        Change::Back { interface } => stderr::message(format_args!("acsm: {interface} is back")),
+        Change::Merging { interface, offloads } => stderr::message(format_args!(
             "acsm: warning: {interface} is set to merge packets before we see them. Flow state is \
              right, packet counts may be low; to see each:\n  ethtool -K {interface} {} off",
             offloads.join(" off ")
         )),
-        Change::Merged { interface } => output::say(format_args!(
+        Change::Merged { interface } => stderr::message(format_args!(
             "acsm: warning: {interface} shows packets larger than its MTU: the system merges them \
              before we see them. Flow state is right, packet counts are low; to see each:\n  \
              ethtool -K {interface} gro off lro off tso off gso off"
@@ -178,7 +178,7 @@ fn warn(expression: &str, spot: BlindSpot) {
         BlindSpot::Vlan => ("packets with a VLAN tag", "EXPR or (vlan and EXPR)"),
         BlindSpot::Ipv6Extensions => ("TCP behind IPv6 extension headers", "ip6 or EXPR"),
     };
-    output::say(format_args!(
+    stderr::message(format_args!(
         "acsm: warning: --filter `{expression}` may miss {what}; to see them too: {instead}"
     ));
 }

@@ -1,17 +1,15 @@
 //! Where alerts of a live run arrive: shared by the sink that the engine feeds and by the watcher.
 
 use std::cell::RefCell;
-use std::fs::File;
-use std::io::{self, IsTerminal as _};
-use std::path::PathBuf;
+use std::io;
 
 use anyhow::Context as _;
 
 use crate::capture::record::Recorder;
-use crate::cmd::run_args::RunArgs;
+use crate::cmd::alert_output::{AlertDestination, ExistingFile};
 use crate::engine::{Alert, Sink, WatchStep};
 use crate::machine::Rules;
-use crate::report::alert::{AlertOutput, AlertTarget, LineOutput, Names};
+use crate::report::alert::{AlertOutput, Names};
 use crate::report::live::LatestAlerts;
 
 /// Shows alerts, remembers the latest, and tells the recorder.
@@ -21,36 +19,24 @@ pub struct Desk<'a> {
     names: Names<'a>,
     min_severity: u8,
     recorder: Option<&'a RefCell<Recorder>>,
-    /// The file to open again when asked to.
-    alerts_file: Option<PathBuf>,
+    /// Where alerts go; a file is opened again when asked to.
+    destination: AlertDestination,
     /// Why an event could not be written.
     failure: Option<io::Error>,
 }
 
 impl<'a> Desk<'a> {
-    /// A desk for alerts as `args` want them; a dashboard shows the latest by itself.
+    /// Writes alerts of severity 1 to `min_severity` to `destination`; an existing file is appended to.
     pub fn new(
-        args: &RunArgs,
+        destination: AlertDestination,
         names: Names<'a>,
+        min_severity: u8,
         recorder: Option<&'a RefCell<Recorder>>,
-        has_dashboard: bool,
     ) -> anyhow::Result<Desk<'a>> {
-        let alerts_file = args.alerts.clone().filter(|_| !args.alerts_on_stdout());
-        let target = match &alerts_file {
-            Some(path) => file_target(path)?,
-            None if args.alerts_on_stdout() => AlertTarget::Eve(LineOutput::stdout()),
-            None if args.json || has_dashboard => AlertTarget::Nowhere,
-            None if shows_text() => AlertTarget::Text {
-                lines: LineOutput::stdout(),
-                colours: anstream::AutoStream::choice(&io::stdout())
-                    != anstream::ColorChoice::Never,
-            },
-            None => AlertTarget::Eve(LineOutput::stdout()),
-        };
-        let min_severity = args.rules.min_severity;
+        let target = destination.open(ExistingFile::Append)?;
         let output = AlertOutput::new(names, min_severity, target);
         let latest = LatestAlerts::default();
-        Ok(Desk { output, latest, names, min_severity, recorder, alerts_file, failure: None })
+        Ok(Desk { output, latest, names, min_severity, recorder, destination, failure: None })
     }
 
     /// Alerts go by these rules from here on.
@@ -61,8 +47,8 @@ impl<'a> Desk<'a> {
 
     /// Opens the alert file anew: the old one was moved away (log rotation).
     pub fn reopen(&mut self) -> anyhow::Result<()> {
-        if let Some(path) = &self.alerts_file {
-            let target = file_target(path)?;
+        if self.destination.file().is_some() {
+            let target = self.destination.open(ExistingFile::Append)?;
             self.output.set_target(target).context("cannot write alerts")?;
         }
         Ok(())
@@ -90,20 +76,6 @@ impl<'a> Desk<'a> {
         }
         self.output.alert(alert)
     }
-}
-
-/// People look at a terminal; anything else gets EVE lines.
-pub fn shows_text() -> bool {
-    io::stdout().is_terminal()
-}
-
-/// Appends: alerts of an earlier run, or of before the reopening, stay.
-fn file_target(path: &PathBuf) -> anyhow::Result<AlertTarget> {
-    let file = File::options().create(true).append(true).open(path);
-    let file = file.with_context(|| format!("--alerts {}", path.display()))?;
-    LineOutput::append(file)
-        .map(AlertTarget::Eve)
-        .with_context(|| format!("--alerts {}", path.display()))
 }
 
 /// The engine's way to a desk.

@@ -50,7 +50,7 @@ mod enabled {
     use anyhow::{Context as _, anyhow};
 
     use super::ListenArgs;
-    use crate::cmd::{Usage, output};
+    use crate::cmd::{Usage, stderr};
     use crate::report::live::Board;
     use crate::report::live::http::{Listening, Server, Token};
 
@@ -82,7 +82,7 @@ mod enabled {
                 anyhow!(error).context(format!("cannot listen on {address}{advice}"))
             })?;
             if !quiet {
-                output::say(format_args!("acsm: listening on http://{}/", bound.address()));
+                stderr::message(format_args!("acsm: listening on http://{}/", bound.address()));
             }
             Ok(Web(Some(bound)))
         }
@@ -109,7 +109,7 @@ mod enabled {
             .and_then(|file| file.take(TOKEN_FILE_BYTES_MAX).read_to_string(&mut text))
             .with_context(|| name.clone())?;
         if !quiet && others_can_read(file) {
-            output::say(format_args!("acsm: warning: {name}: others can read it; chmod 600"));
+            stderr::message(format_args!("acsm: warning: {name}: others can read it; chmod 600"));
         }
         Token::new(&text).with_context(|| name).map_err(|error| Usage::new(error).into())
     }

@@ -20,14 +20,16 @@ mod terminal;
 mod watcher;
 
 use std::cell::RefCell;
+use std::io::{self, IsTerminal as _, Write};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use clap::Args;
 
-use super::output;
-use super::run_args::{OUTPUT, RUN, RunArgs};
+use super::alert_output::AlertDestination;
+use super::run_args::{OUTPUT, RUN, RunArgs, outcome};
+use super::stderr;
 use crate::capture::record::{Recorded, Recorder};
 use crate::engine::{Outcome, RunPlan, run as run_engine};
 use crate::machine::Rules;
@@ -119,7 +121,7 @@ pub fn run(args: &LiveArgs) -> anyhow::Result<ExitCode> {
     let (mut plan, sizing) = args.run.plan(seed)?;
     plan.top_talkers = true;
     if args.run.verify && !args.run.quiet {
-        output::say(VERIFY_COSTS);
+        stderr::message(VERIFY_COSTS);
     }
     let web = Web::bind(&args.listen, args.run.quiet)?;
     let source = args.capture.open(args.run.quiet)?;
@@ -130,7 +132,9 @@ pub fn run(args: &LiveArgs) -> anyhow::Result<ExitCode> {
     let mut source = Recorded::new(source, recorder);
     let names = Names { rules: &plan.rules, backend: plan.store.backend.name() };
     let has_dashboard = args.wants_dashboard();
-    let desk = Desk::new(&args.run, names, recorder, has_dashboard);
+    let destination = args.run.alert_destination(default_destination(has_dashboard));
+    let min_severity = args.run.rules.min_severity;
+    let desk = Desk::new(destination.clone(), names, min_severity, recorder);
     let desk = RefCell::new(desk.map_err(|error| args.whose(error))?);
     privileges::give_up().context("cannot give up privileges")?;
 
@@ -167,7 +171,7 @@ pub fn run(args: &LiveArgs) -> anyhow::Result<ExitCode> {
     if let Some(recorder) = recorder {
         recorder.borrow_mut().finish();
     }
-    let Some(outcome) = args.run.outcome(result)? else { return Ok(ExitCode::SUCCESS) };
+    let Some(outcome) = outcome(result, &destination)? else { return Ok(ExitCode::SUCCESS) };
 
     let trace = TraceReport::new(&outcome.frames, &link_types, &[]);
     let seconds = started.elapsed().as_secs_f64();
@@ -176,7 +180,9 @@ pub fn run(args: &LiveArgs) -> anyhow::Result<ExitCode> {
     let context = Context { plan: &plan, sizing, prediction, trace, seconds };
     let summary = Summary::new(&outcome, context);
     let interfaces = counts.interfaces();
-    print(args, &LiveSummary { summary, seed: seed.to_string(), interfaces }, &outcome)?;
+    let summary = LiveSummary { summary, seed: seed.to_string(), interfaces };
+    let write = |mut out: &mut dyn Write| capture_page(&mut out, &summary, &outcome);
+    args.run.print_summary(&destination, &summary, write)?;
     verdict(outcome, recorder)
 }
 
@@ -199,19 +205,14 @@ fn in_force(plan: &RunPlan, rules: &RefCell<&Rules>) -> RunPlan {
     RunPlan { rules: (*rules.borrow()).clone(), ..plan.clone() }
 }
 
-fn print(args: &LiveArgs, summary: &LiveSummary, outcome: &Outcome) -> anyhow::Result<ExitCode> {
-    if args.run.json {
-        return output::json_to_stdout(summary);
+/// Where alerts go if the options do not say: a dashboard shows them itself, a terminal gets text,
+/// anything else EVE lines.
+fn default_destination(has_dashboard: bool) -> AlertDestination {
+    match io::stdout().is_terminal() {
+        _ if has_dashboard => AlertDestination::None,
+        true => AlertDestination::TextOnStdout,
+        false => AlertDestination::EveOnStdout,
     }
-    let eve_on_stdout = args.run.alerts.is_none() && !desk::shows_text();
-    if eve_on_stdout || args.run.alerts_on_stdout() {
-        if !args.run.quiet {
-            // Whoever closed standard error does not want to see it.
-            let _ = capture_page(&mut anstream::stderr(), summary, outcome);
-        }
-        return Ok(ExitCode::SUCCESS);
-    }
-    output::to_stdout(|out| capture_page(out, summary, outcome))
 }
 
 /// A seed that nobody outside can know: who chooses addresses must not choose collisions.

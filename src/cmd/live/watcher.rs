@@ -12,11 +12,11 @@ use super::shelf::Shelf;
 use crate::capture::live::LiveCounts;
 use crate::capture::record::Recorder;
 use crate::cmd::rule_args::RuleArgs;
-use crate::cmd::{output, signals};
+use crate::cmd::{signals, stderr};
 use crate::engine::{NewRules, Observer, RunPlan, Snapshot, Wish};
 use crate::machine::Rules;
 use crate::report::live::{Board, View, ViewContext, stats_line};
-use crate::report::replay::{OverloadWatch, Prediction};
+use crate::report::replay::{OverloadDetector, Prediction};
 use acsm_filters::Sizing;
 
 const VIEW_EVERY: Duration = Duration::from_secs(1);
@@ -73,7 +73,7 @@ pub struct Watcher<'a> {
     next_view: Instant,
     next_stats: Instant,
     told_of_failure: bool,
-    overload: OverloadWatch,
+    overload: OverloadDetector,
     /// Whether standard output was a terminal at the start.
     on_terminal: bool,
 }
@@ -88,7 +88,7 @@ impl<'a> Watcher<'a> {
             next_stats: started + watched.stats_every,
             watched,
             told_of_failure: false,
-            overload: OverloadWatch::default(),
+            overload: OverloadDetector::default(),
             on_terminal: io::stdout().is_terminal(),
         }
     }
@@ -119,11 +119,11 @@ impl<'a> Watcher<'a> {
             Ok(new) => {
                 self.watched.desk.borrow_mut().follow(&new.rules);
                 *self.watched.rules.borrow_mut() = &new.rules;
-                output::say("acsm: rules read again");
+                stderr::message("acsm: rules read again");
                 Some(new)
             }
             Err(error) => {
-                output::say(format_args!("acsm: the rules stay as they are: {error:#}"));
+                stderr::message(format_args!("acsm: the rules stay as they are: {error:#}"));
                 None
             }
         }
@@ -133,7 +133,7 @@ impl<'a> Watcher<'a> {
         if self.watched.asked.reopen.swap(false, Ordering::Relaxed)
             && let Err(error) = self.watched.desk.borrow_mut().reopen()
         {
-            output::say(format_args!("acsm: alerts go where they went: {error:#}"));
+            stderr::message(format_args!("acsm: alerts go where they went: {error:#}"));
         }
     }
 
@@ -145,7 +145,7 @@ impl<'a> Watcher<'a> {
         if let Some((path, error)) = recorder.borrow().failure() {
             self.told_of_failure = true;
             let path = path.display();
-            output::say(format_args!("acsm: warning: recording ended: {path}: {error}"));
+            stderr::message(format_args!("acsm: warning: recording ended: {path}: {error}"));
         }
     }
 }
@@ -173,9 +173,9 @@ impl<'a> Observer<'a> for Watcher<'a> {
         let now = Instant::now();
         let (lookups, stats) = (&snapshot.tally.lookups, &snapshot.stats);
         let prediction = Prediction::new(plan, sizing, lookups, stats.live);
-        let overload = self.overload.look(&prediction, stats.full);
+        let overload = self.overload.update(&prediction, stats.full);
         if let Some(overload) = overload.filter(|_| !self.watched.quiet) {
-            output::say(format_args!("acsm: warning: {overload}"));
+            stderr::message(format_args!("acsm: warning: {overload}"));
         }
         let view = View::new(
             &snapshot,

@@ -1,24 +1,25 @@
-//! Alerts in the shape of Suricata's EVE JSON, one object a line.
+//! Alerts in the format of Suricata's EVE JSON, one object per line.
 //!
-//! Without its `acsm` object a line passes Suricata's own schema.
+//! Without its `acsm` object a line conforms to Suricata's schema.
 
 use std::net::IpAddr;
 
 use community_id::calculate_community_id;
 use serde::Serialize;
 
-use super::{Names, answer_name};
+use super::Names;
 use crate::engine::Alert;
 use crate::flow::{Packet, TcpFlags};
 use crate::machine::{GENERATOR_ID, Rule};
 use crate::time::Timestamp;
+use acsm_filters::Lookup;
 
 const IPPROTO_TCP: u8 = 6;
-/// `flow_id` stays exact in programs that read numbers as doubles.
+/// `flow_id` has 53 bits: exact in programs that read numbers as doubles.
 const FLOW_ID_MASK: u128 = (1 << 53) - 1;
 
 #[derive(Serialize)]
-struct Line<'a> {
+struct AlertEvent<'a> {
     timestamp: String,
     flow_id: u64,
     event_type: &'static str,
@@ -68,7 +69,7 @@ struct Tcp {
     cwr: bool,
 }
 
-/// What is behind the alert: the store's answer and how far it can be trusted.
+/// The result of the lookup behind the alert, and its confidence.
 #[derive(Serialize)]
 struct Evidence<'a> {
     rule: &'a str,
@@ -82,7 +83,7 @@ struct Evidence<'a> {
     left_out: u64,
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref)] // serde hands references
+#[allow(clippy::trivially_copy_pass_by_ref)] // the signature that serde calls
 fn is_false(flag: &bool) -> bool {
     !flag
 }
@@ -92,60 +93,56 @@ fn is_zero(n: &u64) -> bool {
     *n == 0
 }
 
-/// Writes EVE lines.
-#[derive(Debug, Clone, Copy)]
-pub struct Eve<'a> {
-    names: Names<'a>,
-}
-
-impl<'a> Eve<'a> {
-    /// A writer for alerts of these rules.
-    pub fn new(names: Names<'a>) -> Self {
-        Eve { names }
-    }
-
-    /// Appends the line of `alert`, with its newline, to `out`.
-    pub fn append(&self, alert: &Alert, rule: &Rule, out: &mut Vec<u8>) {
-        let packet = &alert.packet;
-        let line = Line {
-            timestamp: eve_time(alert.time),
-            flow_id: (alert.flow.0 & FLOW_ID_MASK) as u64,
-            event_type: "alert",
-            vlan: packet.vlan.into_iter().filter(|&id| id != 0).collect(),
-            src_ip: packet.src,
-            src_port: packet.src_port,
-            dest_ip: packet.dst,
-            dest_port: packet.dst_port,
-            proto: "TCP",
-            community_id: community_id(packet),
-            alert: Signature {
-                action: "allowed",
-                gid: GENERATOR_ID,
-                signature_id: rule.signature_id,
-                rev: 1,
-                signature: format!("{}: {}", rule.name, rule.message),
-                category: rule.category.description(),
-                severity: rule.severity,
-            },
-            tcp: tcp(packet.flags),
-            acsm: Evidence {
-                rule: &rule.name,
-                state: alert.state.map(|state| self.names.state(state)),
-                backend: self.names.backend,
-                answer: alert.answer.map(answer_name),
-                confidence: alert.confidence,
-                count: alert.count,
-                left_out: alert.left_out,
-            },
-        };
-        // Writing plain data to memory cannot fail.
-        if serde_json::to_writer(&mut *out, &line).is_ok() {
-            out.push(b'\n');
-        }
+/// Appends the line of `alert`, with its newline, to `out`.
+pub(super) fn append(names: Names<'_>, alert: &Alert, rule: &Rule, out: &mut Vec<u8>) {
+    let packet = &alert.packet;
+    let event = AlertEvent {
+        timestamp: eve_time(alert.time),
+        flow_id: (alert.flow.0 & FLOW_ID_MASK) as u64,
+        event_type: "alert",
+        vlan: packet.vlan.into_iter().filter(|&id| id != 0).collect(),
+        src_ip: packet.src,
+        src_port: packet.src_port,
+        dest_ip: packet.dst,
+        dest_port: packet.dst_port,
+        proto: "TCP",
+        community_id: community_id(packet),
+        alert: Signature {
+            action: "allowed",
+            gid: GENERATOR_ID,
+            signature_id: rule.signature_id,
+            rev: 1,
+            signature: format!("{}: {}", rule.name, rule.message),
+            category: rule.category.description(),
+            severity: rule.severity,
+        },
+        tcp: tcp(packet.flags),
+        acsm: Evidence {
+            rule: &rule.name,
+            state: alert.state.map(|state| names.state(state)),
+            backend: names.backend,
+            answer: alert.answer.map(answer_name),
+            confidence: alert.confidence,
+            count: alert.count,
+            left_out: alert.left_out,
+        },
+    };
+    // Writing plain data to memory cannot fail.
+    if serde_json::to_writer(&mut *out, &event).is_ok() {
+        out.push(b'\n');
     }
 }
 
-/// Suricata's way to write a time: microseconds, and `+0000` where RFC 3339 has `Z`.
+/// The kind of a lookup result, as a value of `acsm.answer`.
+fn answer_name(answer: Lookup) -> &'static str {
+    match answer {
+        Lookup::Known(_) => "known",
+        Lookup::Absent => "absent",
+        Lookup::DontKnow => "dont_know",
+    }
+}
+
+/// Suricata's time format: microseconds, and `+0000` where RFC 3339 has `Z`.
 fn eve_time(time: Timestamp) -> String {
     let mut text = time.to_string();
     text.truncate(text.len() - "000Z".len());
@@ -176,7 +173,7 @@ mod tests {
     use super::*;
     use crate::flow::FlowId;
     use crate::machine::Rules;
-    use acsm_filters::{Lookup, State};
+    use acsm_filters::State;
     use serde_json::Value;
 
     fn alert(rules: &Rules) -> Alert {
@@ -205,12 +202,12 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_what_suricatas_tools_expect() {
+    fn a_line_has_the_fields_of_suricatas_schema() {
         let rules = Rules::load("tcp-flags").unwrap();
         let alert = alert(&rules);
         let mut line = Vec::new();
         let names = Names { rules: &rules, backend: "kbf" };
-        Eve::new(names).append(&alert, rules.book.get(alert.rule).unwrap(), &mut line);
+        append(names, &alert, rules.book.get(alert.rule).unwrap(), &mut line);
         assert_eq!(line.iter().filter(|&&byte| byte == b'\n').count(), 1);
         let value: Value = serde_json::from_slice(&line).unwrap();
         assert_eq!(value["timestamp"], "2024-02-29T12:00:00.123456+0000");

@@ -1,84 +1,84 @@
-//! Whole lines or nothing: an output that a full disk cannot leave half-written.
+//! Buffered output of whole lines: a full disk does not leave half a line.
 
 use std::fs::File;
 use std::io::{self, Write};
 
-/// So many bytes are gathered before they are written unasked.
-const GATHER_BYTES: usize = 64 * 1024;
+/// The buffer is written when it holds this many bytes.
+const BUFFER_BYTES: usize = 64 * 1024;
 
-/// Where lines go.
+/// The file behind a [`LineOutput`].
 #[derive(Debug)]
-enum Target {
+enum Destination {
     File(File),
     Stdout(io::Stdout),
 }
 
-/// Gathers lines and writes them whole. If the disk fills up in the middle of one, a file is cut
-/// back to the last whole line: what was written stays valid.
+/// Buffers lines and writes them whole. If a write fails in the middle of a line, a file is truncated
+/// after the last whole line, so that it stays valid.
 #[derive(Debug)]
 pub struct LineOutput {
-    target: Target,
-    pending: Vec<u8>,
+    destination: Destination,
+    buffer: Vec<u8>,
     written_bytes: u64,
 }
 
 impl LineOutput {
-    /// Lines to a new file.
+    /// Output to a new file.
     pub fn file(file: File) -> Self {
-        Self::new(Target::File(file))
+        Self::new(Destination::File(file))
     }
 
-    /// Lines to the end of a file that may hold some already.
+    /// Output to the end of an existing file, opened for appending.
     pub fn append(file: File) -> io::Result<Self> {
         let written_bytes = file.metadata()?.len();
-        Ok(LineOutput { written_bytes, ..Self::new(Target::File(file)) })
+        Ok(LineOutput { written_bytes, ..Self::new(Destination::File(file)) })
     }
 
-    /// Lines to standard output.
+    /// Output to standard output.
     pub fn stdout() -> Self {
-        Self::new(Target::Stdout(io::stdout()))
+        Self::new(Destination::Stdout(io::stdout()))
     }
 
-    fn new(target: Target) -> Self {
-        LineOutput { target, pending: Vec::with_capacity(GATHER_BYTES), written_bytes: 0 }
+    fn new(destination: Destination) -> Self {
+        LineOutput { destination, buffer: Vec::with_capacity(BUFFER_BYTES), written_bytes: 0 }
     }
 
-    /// Takes what `line` appends: whole lines only.
+    /// Adds what `line` appends, which must be whole lines.
     pub fn line(&mut self, line: impl FnOnce(&mut Vec<u8>)) -> io::Result<()> {
-        line(&mut self.pending);
-        if self.pending.len() >= GATHER_BYTES { self.flush() } else { Ok(()) }
+        line(&mut self.buffer);
+        if self.buffer.len() >= BUFFER_BYTES { self.flush() } else { Ok(()) }
     }
 
-    /// Writes all that was gathered.
+    /// Writes the buffer.
     pub fn flush(&mut self) -> io::Result<()> {
         let mut done = 0;
-        while let Some(rest) = self.pending.get(done..).filter(|rest| !rest.is_empty()) {
-            let written = match &mut self.target {
-                Target::File(file) => file.write(rest),
-                Target::Stdout(stdout) => stdout.write(rest),
+        while let Some(rest) = self.buffer.get(done..).filter(|rest| !rest.is_empty()) {
+            let written = match &mut self.destination {
+                Destination::File(file) => file.write(rest),
+                Destination::Stdout(stdout) => stdout.write(rest),
             };
             match written {
-                Ok(0) => return self.give_up(done, io::ErrorKind::WriteZero.into()),
+                Ok(0) => return self.fail(done, io::ErrorKind::WriteZero.into()),
                 Ok(bytes) => done += bytes,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return self.give_up(done, error),
+                Err(error) => return self.fail(done, error),
             }
         }
         self.written_bytes += done as u64;
-        self.pending.clear();
-        match &mut self.target {
-            Target::File(file) => file.flush(),
-            Target::Stdout(stdout) => stdout.flush(),
+        self.buffer.clear();
+        match &mut self.destination {
+            Destination::File(file) => file.flush(),
+            Destination::Stdout(stdout) => stdout.flush(),
         }
     }
 
-    /// After a failure: cuts the file back to its last whole line and forgets the rest.
-    fn give_up(&mut self, done: usize, error: io::Error) -> io::Result<()> {
-        let whole = self.pending[..done].iter().rposition(|&byte| byte == b'\n');
+    /// After a failed write: truncates the file after its last whole line and drops the buffer.
+    fn fail(&mut self, done: usize, error: io::Error) -> io::Result<()> {
+        let whole = self.buffer[..done].iter().rposition(|&byte| byte == b'\n');
         self.written_bytes += whole.map_or(0, |last| last as u64 + 1);
-        self.pending.clear();
-        if let Target::File(file) = &self.target {
-            // A pipe or a device has no length to cut; the first error says enough.
+        self.buffer.clear();
+        if let Destination::File(file) = &self.destination {
+            // A pipe or a device cannot be truncated; the first error is the one to report.
             let _ = file.set_len(self.written_bytes);
         }
         Err(error)

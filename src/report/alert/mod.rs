@@ -1,21 +1,27 @@
-//! Alerts, as lines: for programs ([`Eve`]) and for people ([`AlertText`]).
+//! Alerts as they are raised: one line each.
+//!
+//! | file | what |
+//! |---|---|
+//! | `output` | the engine's sink: writes each alert in the chosen format |
+//! | `eve` | the format for programs: Suricata's EVE JSON |
+//! | `text` | the format for people, and the steps of a watched flow |
+//! | `lines` | buffered output that contains whole lines only |
+//!
+//! To add a format: a file beside `eve`, a variant of [`AlertTarget`], and its choice by the options
+//! in `cmd/alert_output.rs`.
 
 mod eve;
 mod lines;
-mod people;
-mod sink;
-mod watch;
+mod output;
+mod text;
 
-pub use eve::Eve;
 pub use lines::LineOutput;
-pub use people::AlertText;
-pub use sink::{AlertOutput, AlertTarget};
-pub use watch::step_text;
+pub use output::{AlertOutput, AlertTarget};
 
 use crate::machine::Rules;
 use acsm_filters::{Lookup, State};
 
-/// What alerts refer to by number.
+/// Resolves the numbers in alerts to names.
 #[derive(Debug, Clone, Copy)]
 pub struct Names<'a> {
     /// Rules and states.
@@ -25,26 +31,17 @@ pub struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    /// A state's name.
+    /// The name of a state.
     pub fn state(&self, state: State) -> &'a str {
         self.rules.machine.state(state).map_or("?", |info| info.name.as_str())
     }
 
-    /// What a store said, in words.
+    /// The result of a lookup, for people.
     pub fn lookup(&self, lookup: Lookup) -> &'a str {
         match lookup {
             Lookup::Known(state) => self.state(state),
             Lookup::Absent => "absent",
             Lookup::DontKnow => "don't know",
         }
-    }
-}
-
-/// The kind of an answer, as the contract names it.
-fn answer_name(answer: Lookup) -> &'static str {
-    match answer {
-        Lookup::Known(_) => "known",
-        Lookup::Absent => "absent",
-        Lookup::DontKnow => "dont_know",
     }
 }

@@ -1,14 +1,14 @@
-//! `report.csv`: one row a run, flat columns, as RFC 4180 has it.
+//! `report.csv`: one row per run, in the format of RFC 4180.
 //!
-//! Columns are the keys of a run in the JSON document, in its order: those of `errors` by
-//! themselves, those of `interval` as `interval_…_low` and `interval_…_high`. The timeline is left
-//! out: a row has no room for it. Numbers are written as in JSON, digit by digit.
+//! Columns are the keys of a run in the JSON document, in its order: those of `errors` without
+//! a prefix, those of `interval` as `interval_…_low` and `interval_…_high`. The timeline, a list, is left
+//! out. Numbers are written as in JSON.
 
 use std::io::{self, Write};
 
 use serde_json::Value;
 
-use super::{CompareReport, Run};
+use super::json::{CompareReport, Run};
 
 /// Writes the table.
 pub fn write(report: &CompareReport, out: &mut dyn Write) -> io::Result<()> {
@@ -24,7 +24,7 @@ pub fn write(report: &CompareReport, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Names and values of a row.
+/// Names and values of the columns of a row.
 fn columns(run: &Run) -> io::Result<Vec<(String, String)>> {
     let mut columns = Vec::new();
     let Value::Object(run) = serde_json::to_value(run)? else { return Ok(columns) };
@@ -48,7 +48,7 @@ fn columns(run: &Run) -> io::Result<Vec<(String, String)>> {
     Ok(columns)
 }
 
-/// A value without JSON's quotes; nothing for null.
+/// A value without JSON's quotes; empty for null.
 fn text(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
@@ -62,7 +62,7 @@ fn line<'a>(out: &mut dyn Write, fields: impl Iterator<Item = &'a str>) -> io::R
     write!(out, "{}\r\n", quoted.join(","))
 }
 
-/// In quotes if it needs them.
+/// The field, in quotes if it needs them.
 fn quoted(field: &str) -> String {
     match field.contains(['"', ',', '\r', '\n']) {
         true => format!("\"{}\"", field.replace('"', "\"\"")),
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_are_quoted_only_if_they_must_be() {
+    fn fields_are_quoted_only_if_necessary() {
         assert_eq!(quoted("paper-kbf"), "paper-kbf");
         assert_eq!(quoted("a,b"), "\"a,b\"");
         assert_eq!(quoted("say \"so\"\r\n"), "\"say \"\"so\"\"\r\n\"");

@@ -12,8 +12,8 @@ use super::Dashboard;
 use super::fit::{address, cut, endpoint, printable};
 use super::screen::panel;
 use super::state::{AlertOrder, Focus};
+use crate::report::format::grouped;
 use crate::report::live::{SeenAlert, View, total};
-use crate::report::text::grouped;
 
 const TIME_WIDTH: usize = 8;
 const SEVERITY_WIDTH: usize = 3;

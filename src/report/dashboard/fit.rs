@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use crate::report::text::grouped;
+use crate::report::format::grouped;
 
 /// Text from outside as it may be shown: characters that are not seen, or that change how others are
 /// seen, become dots; line ends become spaces.

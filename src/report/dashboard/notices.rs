@@ -7,8 +7,8 @@ use ratatui::text::Line;
 use super::fit::{cut, printable, short};
 use super::store::is_crowded;
 use super::{Look, Shown};
+use crate::report::format::grouped;
 use crate::report::live::View;
-use crate::report::text::grouped;
 
 pub fn draw(look: Look, frame: &mut Frame<'_>, area: Rect, shown: &Shown<'_>) {
     let said = shown.said.last().filter(|_| shown.said_lately).map(|said| in_short(said));

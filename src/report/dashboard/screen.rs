@@ -10,8 +10,8 @@ use super::fit::{cut, printable};
 use super::layout::{Areas, HEIGHT_MIN, WIDTH_MIN};
 use super::state::{Focus, Overlay};
 use super::{Dashboard, alerts, notices, overlay, states, store, talkers, traffic};
+use crate::report::format::duration;
 use crate::report::live::{History, View};
-use crate::report::text::duration;
 
 /// What there is to show.
 #[derive(Debug, Clone, Copy)]

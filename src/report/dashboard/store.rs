@@ -9,8 +9,8 @@ use super::Look;
 use super::fit::{share, short};
 use super::screen::panel;
 use super::traffic::ratio;
+use crate::report::format::{bar, bytes};
 use crate::report::live::{History, StoreView, View, count, total};
-use crate::report::text::{bar, bytes};
 
 /// Estimates of flows alive are good to some percent: no alarm below that.
 const TOLERATED: f64 = 1.05;

@@ -11,8 +11,8 @@ use super::fit::{address, short};
 use super::layout::Room;
 use super::screen::panel;
 use super::state::{Focus, TalkerOrder};
+use crate::report::format::bytes;
 use crate::report::live::{TalkerView, View};
-use crate::report::text::bytes;
 
 const PACKETS_WIDTH: u16 = 8;
 const BYTES_WIDTH: u16 = 11;

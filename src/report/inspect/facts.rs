@@ -1,31 +1,34 @@
-//! Counting, frame by frame. Memory follows the number of flows, not of packets.
+//! Exact counts over the frames of a trace. Memory grows with the number of flows, not of packets.
 
-use super::digested::{Digester, FlowMap, FlowSet};
+use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasher as _, BuildHasherDefault, Hash, Hasher, RandomState};
+
 use crate::capture::FrameTally;
 use crate::capture::parse::Skip;
-use crate::flow::{FlowKeyKind, Packet, TcpFlags};
+use crate::flow::{FlowKey, FlowKeyKind, Keyer, Packet, TcpFlags};
 use crate::time::Timestamp;
+use acsm_filters::digest::HashKey;
 
 const SYN_FIN: TcpFlags = TcpFlags::SYN.with(TcpFlags::FIN);
 const XMAS: TcpFlags = TcpFlags::FIN.with(TcpFlags::PSH).with(TcpFlags::URG);
 
-/// Everything that is counted about a trace.
+/// Counts over a whole trace.
 #[derive(Debug)]
 pub struct Facts {
-    /// Frames, TCP packets, what was skipped, the time span.
+    /// Frames, TCP packets, skipped frames by reason, the time span.
     pub frames: FrameTally,
     /// TCP packets over IPv6.
     pub ipv6_tcp_packets: u64,
-    /// TCP packets that carry each flag, in the order of [`TcpFlags::NAMED`].
+    /// TCP packets with each flag, in the order of [`TcpFlags::NAMED`].
     pub flag_packets: [u64; 8],
     /// TCP packets without any flag.
     pub null_packets: u64,
-    /// Per directed address pair.
+    /// Counts of each directed address pair.
     pub flows: FlowMap<FlowFacts>,
     /// Directed 5-tuples.
     pub five_tuples: FlowSet,
-    by_pair: Digester,
-    by_five_tuple: Digester,
+    by_pair: KeyDigester,
+    by_five_tuple: KeyDigester,
 }
 
 impl Default for Facts {
@@ -37,13 +40,13 @@ impl Default for Facts {
             null_packets: 0,
             flows: FlowMap::default(),
             five_tuples: FlowSet::default(),
-            by_pair: Digester::new(FlowKeyKind::Pair),
-            by_five_tuple: Digester::new(FlowKeyKind::FiveTuple),
+            by_pair: KeyDigester::new(FlowKeyKind::Pair),
+            by_five_tuple: KeyDigester::new(FlowKeyKind::FiveTuple),
         }
     }
 }
 
-/// What is counted about one flow (a directed address pair).
+/// Counts of one flow (a directed address pair).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FlowFacts {
     /// TCP packets.
@@ -59,7 +62,7 @@ pub struct FlowFacts {
 }
 
 impl Facts {
-    /// Counts one frame and what the parser made of it.
+    /// Counts one frame, given the result of parsing it.
     pub fn add(&mut self, time: Timestamp, parsed: &Result<Packet, Skip>) {
         match parsed {
             Ok(packet) => {
@@ -80,9 +83,9 @@ impl Facts {
         self.flows.entry(self.by_pair.flow(packet)).or_default().add(packet);
     }
 
-    /// How many flows are as `is` says.
-    pub fn count_flows(&self, is: impl Fn(&FlowFacts) -> bool) -> u64 {
-        self.flows.values().filter(|flow| is(flow)).count() as u64
+    /// The number of flows that match `predicate`.
+    pub fn count_flows(&self, predicate: impl Fn(&FlowFacts) -> bool) -> u64 {
+        self.flows.values().filter(|flow| predicate(flow)).count() as u64
     }
 }
 
@@ -124,6 +127,68 @@ impl FlowFacts {
     }
 }
 
+/// A map of flows.
+pub type FlowMap<T> = HashMap<DigestedKey, T, BuildHasherDefault<DigestHasher>>;
+/// A set of flows.
+pub type FlowSet = HashSet<DigestedKey, BuildHasherDefault<DigestHasher>>;
+
+/// A flow key with its keyed digest, which is computed on whole words; the standard library would
+/// hash the same key byte by byte. Equality compares the keys: a collision of digests costs time only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DigestedKey {
+    /// The key.
+    pub key: FlowKey,
+    digest: u64,
+}
+
+impl Hash for DigestedKey {
+    #[inline]
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        hasher.write_u64(self.digest);
+    }
+}
+
+/// Returns the digest of a key unchanged.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct DigestHasher(u64);
+
+impl Hasher for DigestHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        // Not reached by `DigestedKey`, which writes one word.
+        for &byte in bytes {
+            self.0 = acsm_filters::rng::mix(self.0 ^ u64::from(byte));
+        }
+    }
+
+    fn write_u64(&mut self, digest: u64) {
+        self.0 = digest;
+    }
+}
+
+/// Makes digested keys of one kind. The hash key is random for each process, so that a capture
+/// cannot be crafted to collide; the counts do not depend on it.
+#[derive(Debug, Clone, Copy)]
+pub struct KeyDigester(Keyer);
+
+impl KeyDigester {
+    /// A digester for flow keys of this kind.
+    pub fn new(kind: FlowKeyKind) -> Self {
+        let hash_key = HashKey::from_seed(RandomState::new().hash_one(0));
+        KeyDigester(Keyer { kind, vlan_in_key: false, hash_key })
+    }
+
+    /// The key of the packet's flow.
+    #[inline]
+    pub fn flow(&self, packet: &Packet) -> DigestedKey {
+        let (key, _) = self.0.key(packet);
+        DigestedKey { key, digest: self.0.id(&key).position_bits() }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -151,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn flows_are_what_any_or_every_packet_says() {
+    fn flows_are_classified_by_any_or_all_of_their_packets() {
         let scan = facts_of(&[0x02, 0xc2]);
         assert!(scan.is_syn_only() && scan.has(TcpFlags::SYN) && !scan.has_null());
         let answered = facts_of(&[0x02, 0x12]);

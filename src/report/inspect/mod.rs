@@ -1,12 +1,11 @@
-//! Exact facts about a trace, without any state machine: what `acsm inspect` says.
+//! `acsm inspect`: exact facts about a trace, without a state machine.
 //!
-//! [`Facts`] counts while frames go by; [`Summary`] is the JSON contract; [`page`] is the same for
+//! [`Facts`] counts frame by frame; [`Summary`] is the JSON document; [`mod@text`] writes the same for
 //! people.
 
-mod digested;
 mod facts;
-pub mod page;
-mod summary;
+mod json;
+pub mod text;
 
 pub use facts::{Facts, FlowFacts};
-pub use summary::Summary;
+pub use json::Summary;

@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use crate::capture::live::InterfaceCounts;
 use crate::engine::Outcome;
-use crate::report::replay::{Summary, page};
-use crate::report::text::{HEADING, bytes, grouped, percent};
+use crate::report::format::{HEADING, bytes, grouped, percent};
+use crate::report::replay::{Summary, text};
 
 /// The one document that `acsm live --json` prints.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -45,5 +45,5 @@ pub fn capture_page(
         }
     }
     writeln!(out, "  seed         {}\n", summary.seed)?;
-    page::write(out, &summary.summary, outcome)
+    text::write(out, &summary.summary, outcome)
 }

@@ -2,7 +2,7 @@
 
 use super::sentence::rate;
 use crate::engine::plan::{PlanOption, Shape, Target, Wish, WishError, frontier};
-use crate::report::plot::{ALONE, Axis, Figure, Point, Scale, Series, look};
+use crate::report::plot::{ALONE, Axis, Figure, Point, Scale, Series, style};
 use acsm_filters::{Backend, Expire, LayoutKind};
 use acsm_model::bound::bits_per_flow;
 
@@ -25,7 +25,7 @@ pub fn frontier_figure(wish: &Wish, expire: Expire) -> Result<Figure, WishError>
         _ => "errors per lookup",
     };
     let bound = RATES.map(|error| Point::at(bits_per_flow(error, &wish.traffic.mix), error));
-    let mut series = vec![Series::new("bound", look::REFERENCE, bound.to_vec())];
+    let mut series = vec![Series::new("bound", style::REFERENCE, bound.to_vec())];
     let drawn = curves.iter().filter(|(_, options)| !options.is_empty()).enumerate();
     series.extend(drawn.map(|(index, (shape, options))| {
         // What it comes to, which whole bits may put below what was asked for.

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use super::sentence::rate;
 use super::{OptionReport, PlanReport};
-use crate::report::text::{FAINT, HEADING, bytes, grouped};
+use crate::report::format::{FAINT, HEADING, bytes, grouped};
 
 /// Writes all options, the recommended one marked and told in full.
 pub fn write(out: &mut impl Write, report: &PlanReport) -> io::Result<()> {

@@ -1,7 +1,7 @@
 //! The plan in words: why a store is recommended, and how to run it.
 
 use crate::engine::plan::{Asked, Plan, PlanOption, Target, Wish};
-use crate::report::text::{bytes, grouped};
+use crate::report::format::{bytes, grouped};
 use acsm_filters::{Backend, LayoutKind, MEMORY_LIMIT_BYTES};
 use acsm_model::bound::bits_per_flow;
 

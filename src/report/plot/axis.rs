@@ -1,57 +1,56 @@
-//! From values to places: linear, logarithmic and time axes.
+//! Linear, logarithmic and time axes: their ranges, and the projection of values onto positions.
 
 use super::ticks::{self, Tick};
 
-/// How values are spread over an axis.
+/// How an axis maps values to positions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Scale {
-    /// Evenly, from 0 where that wastes little.
+    /// Linear; starts at 0 where that wastes little space.
     #[default]
     Linear,
-    /// By powers of ten; only what is positive can be shown.
+    /// Logarithmic; shows positive values only.
     Log,
-    /// Evenly, in seconds: ticks at whole minutes, hours and days.
+    /// Linear, in seconds: ticks at whole minutes, hours and days.
     Time,
 }
 
-/// One side of a figure.
+/// One axis of a figure.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Axis {
-    /// What it measures, with its unit.
+    /// The quantity with its unit.
     pub label: String,
-    /// How.
+    /// How values map to positions.
     pub scale: Scale,
-    /// What it shows; by default as much as there are values for. Figures beside each other want
-    /// the same.
+    /// The range to show; by default that of the values. Figures in a row should share one.
     pub range: Option<[f64; 2]>,
-    /// Large values first.
+    /// Whether it starts with the largest value.
     pub falling: bool,
 }
 
 impl Axis {
-    /// An axis for whatever values there are.
+    /// An axis with the range of the values.
     pub fn new(label: impl Into<String>, scale: Scale) -> Self {
         Axis { label: label.into(), scale, range: None, falling: false }
     }
 
-    /// With large values first.
+    /// Starts with the largest value.
     pub fn falling(mut self) -> Self {
         self.falling = true;
         self
     }
 
-    /// From `low` to `high`, whatever the values.
+    /// Shows `low` to `high`, whatever the values.
     pub fn showing(mut self, low: f64, high: f64) -> Self {
         self.range = Some([low, high]);
         self
     }
 
-    /// Whether the axis has a place for `value`.
+    /// Whether `value` can be shown on this scale.
     pub fn can_show(&self, value: f64) -> bool {
         value.is_finite() && (self.scale != Scale::Log || value > 0.0)
     }
 
-    /// The range that holds all of `values` and ends at round numbers.
+    /// The range that includes all of `values` and ends at round numbers.
     pub fn range_of(&self, values: impl Iterator<Item = f64>) -> [f64; 2] {
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
         for value in values.filter(|value| self.can_show(*value)) {
@@ -60,7 +59,7 @@ impl Axis {
         match self.scale {
             _ if low > high => [if self.scale == Scale::Log { 0.1 } else { 0.0 }, 1.0],
             Scale::Log => log_range(low, high),
-            // A trace ends when it ends.
+            // Not rounded: a trace ends at its last packet.
             Scale::Time => [low.min(0.0), if high > low.min(0.0) { high } else { low + 1.0 }],
             Scale::Linear => linear_range(low, high),
         }
@@ -82,24 +81,24 @@ fn linear_range(low: f64, high: f64) -> [f64; 2] {
     [(low / step).floor() * step, (high / step).ceil() * step]
 }
 
-/// An axis laid over a stretch of the picture.
+/// An axis projected onto an interval of the picture.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Span {
+pub(super) struct Projection {
     scale: Scale,
     range: [f64; 2],
-    /// Where the low and the high end of the range are.
+    /// Positions of the low and the high end of the range.
     ends: [f64; 2],
 }
 
-impl Span {
-    /// Lays `axis` from `first` to `last`.
+impl Projection {
+    /// Projects `axis` onto `first` to `last`.
     pub fn new(axis: &Axis, range: [f64; 2], first: f64, last: f64) -> Self {
         let ends = if axis.falling { [last, first] } else { [first, last] };
-        Span { scale: axis.scale, range, ends }
+        Projection { scale: axis.scale, range, ends }
     }
 
-    /// The place of a value; of one beyond the range, its end.
-    pub fn place(&self, value: f64) -> f64 {
+    /// The position of a value; values beyond the range are clamped to its end.
+    pub fn position(&self, value: f64) -> f64 {
         let on = |value: f64| match self.scale {
             Scale::Log => value.max(f64::MIN_POSITIVE).log10(),
             Scale::Linear | Scale::Time => value,
@@ -110,7 +109,7 @@ impl Span {
         self.ends[0] + share * (self.ends[1] - self.ends[0])
     }
 
-    /// Marks at round values, at most `wanted` of them or a few more.
+    /// Ticks at round values, about `wanted` of them.
     pub fn ticks(&self, wanted: usize) -> Vec<Tick> {
         match self.scale {
             Scale::Linear => ticks::linear(self.range),
@@ -129,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_hold_all_and_end_round() {
+    fn ranges_include_all_values_and_end_round() {
         assert_eq!(range(Scale::Log, &[3e-4, 0.07]), [2e-4, 0.1]);
         assert_eq!(range(Scale::Log, &[1e-5, 0.1, 0.0, f64::NAN, -1.0]), [1e-5, 0.1]);
         assert_eq!(range(Scale::Log, &[0.01]), [0.005, 0.02]);
@@ -147,15 +146,18 @@ mod tests {
             for a in odd {
                 for b in odd {
                     let range = axis.range_of([a, b].into_iter());
-                    let span = Span::new(&axis, range, 0.0, 100.0);
-                    for tick in span.ticks(6) {
+                    let projection = Projection::new(&axis, range, 0.0, 100.0);
+                    for tick in projection.ticks(6) {
                         assert!(
-                            (0.0..=100.0).contains(&span.place(tick.value)),
+                            (0.0..=100.0).contains(&projection.position(tick.value)),
                             "{a} {b} {tick:?}"
                         );
                     }
-                    assert!(span.ticks(6).len() <= 16, "{scale:?} {a} {b}");
-                    assert!((0.0..=100.0).contains(&span.place(a)), "{scale:?} {a} {b} {range:?}");
+                    assert!(projection.ticks(6).len() <= 16, "{scale:?} {a} {b}");
+                    assert!(
+                        (0.0..=100.0).contains(&projection.position(a)),
+                        "{scale:?} {a} {b} {range:?}"
+                    );
                 }
             }
         }
@@ -163,14 +165,14 @@ mod tests {
     }
 
     #[test]
-    fn places_follow_the_scale() {
+    fn positions_follow_the_scale() {
         let axis = Axis::new("p", Scale::Log).falling();
-        let span = Span::new(&axis, [1e-5, 0.1], 0.0, 400.0);
-        assert!((span.place(0.1) - 0.0).abs() < 1e-9);
-        assert!((span.place(1e-3) - 200.0).abs() < 1e-9);
-        assert!((span.place(1e-5) - 400.0).abs() < 1e-9);
-        assert_eq!(span.place(0.0), 400.0, "beyond the range: its end");
-        let span = Span::new(&Axis::default(), [0.0, 2.0], 100.0, 0.0);
-        assert_eq!(span.place(0.5), 75.0);
+        let projection = Projection::new(&axis, [1e-5, 0.1], 0.0, 400.0);
+        assert!((projection.position(0.1) - 0.0).abs() < 1e-9);
+        assert!((projection.position(1e-3) - 200.0).abs() < 1e-9);
+        assert!((projection.position(1e-5) - 400.0).abs() < 1e-9);
+        assert_eq!(projection.position(0.0), 400.0, "beyond the range: its end");
+        let projection = Projection::new(&Axis::default(), [0.0, 2.0], 100.0, 0.0);
+        assert_eq!(projection.position(0.5), 75.0);
     }
 }

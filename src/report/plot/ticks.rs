@@ -1,13 +1,13 @@
-//! Where an axis has marks, and what they say.
+//! Tick marks: their values and labels.
 
-/// A mark.
+/// A tick mark.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Tick {
     pub value: f64,
     pub label: String,
 }
 
-/// However odd the range: no axis gets more.
+/// Upper limit, whatever the range.
 const TICKS_MAX: usize = 16;
 
 /// The largest of 1, 2, 5 times a power of ten that is not above `value`, which is positive.
@@ -18,7 +18,7 @@ pub(super) fn round_down(value: f64) -> f64 {
     (round * power).clamp(f64::MIN_POSITIVE, f64::MAX)
 }
 
-/// The smallest of them that is not below.
+/// The smallest of these that is not below `value`.
 pub(super) fn round_up(value: f64) -> f64 {
     let power = power_of_ten(decade(value));
     let part = value / power * (1.0 - 1e-9);
@@ -26,17 +26,17 @@ pub(super) fn round_up(value: f64) -> f64 {
     (round * power).clamp(f64::MIN_POSITIVE, f64::MAX)
 }
 
-/// By parsing: `powi` is not exact for negative powers, and then 0.001 is not among its marks.
+/// By parsing: `powi` is not exact for negative powers, and would miss 0.001.
 fn power_of_ten(exponent: i32) -> f64 {
     format!("1e{exponent}").parse().unwrap_or(0.0)
 }
 
-/// n such that 10^n ≤ value < 10^(n+1), with 0.000999… taken for 0.001.
+/// n such that 10^n ≤ value < 10^(n+1), with 0.000999… rounded to 0.001.
 fn decade(value: f64) -> i32 {
     (value.clamp(f64::MIN_POSITIVE, f64::MAX).log10() + 1e-9).floor() as i32
 }
 
-/// A round step that gives about five marks between `low` and `high`.
+/// A round step that gives about five ticks between `low` and `high`.
 pub(super) fn linear_step(low: f64, high: f64) -> f64 {
     let rough = (high / 5.0 - low / 5.0).max(f64::MIN_POSITIVE);
     let power = power_of_ten(decade(rough));
@@ -64,13 +64,13 @@ fn plain(value: f64, digits: usize) -> String {
     if value.abs() >= 1e7 { power_label(value) } else { format!("{value:.digits$}") }
 }
 
-/// Powers of ten; within less than two and a half of them also their double and their half.
+/// Powers of ten; in a range of less than two and a half decades also 2 and 5 times these.
 pub(super) fn log([low, high]: [f64; 2], wanted: usize) -> Vec<Tick> {
     let (first, last) = (decade(low), decade(high));
     let wide = high / low > 300.0;
     let stride = if wide { ((last - first) as usize).div_ceil(wanted.max(1)).max(1) } else { 1 };
     let rounds: &[f64] = if wide { &[1.0] } else { &[1.0, 2.0, 5.0] };
-    // Counted from 1 down or up, so that figures beside each other agree.
+    // Multiples of the stride, so that figures in a row agree.
     let decades = (first..=last).filter(|n| n.rem_euclid(stride as i32) == 0);
     let values = decades.flat_map(|n| rounds.iter().map(move |round| (round * power_of_ten(n), n)));
     let values = values.filter(|(v, _)| *v >= low * (1.0 - 1e-9) && *v <= high * (1.0 + 1e-9));
@@ -108,7 +108,7 @@ fn superscript(n: i32) -> String {
     n.to_string().chars().map(digit).collect()
 }
 
-/// Seconds, in steps that people count time by.
+/// Seconds, in steps of round minutes, hours and days.
 pub(super) fn time([low, high]: [f64; 2], wanted: usize) -> Vec<Tick> {
     const STEPS: [f64; 23] = [
         1.0,
@@ -179,14 +179,14 @@ mod tests {
     }
 
     #[test]
-    fn linear_marks_are_round() {
+    fn linear_ticks_are_round() {
         assert_eq!(labels(linear([0.0, 1.0])), ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]);
         assert_eq!(labels(linear([0.0, 250.0])), ["0", "50", "100", "150", "200", "250"]);
         assert_eq!(labels(linear([-1.0, 1.0])).len(), 5);
     }
 
     #[test]
-    fn log_marks_thin_out() {
+    fn log_ticks_thin_out() {
         let decades = ["10⁻⁵", "10⁻⁴", "10⁻³", "10⁻²", "10⁻¹"];
         assert_eq!(labels(log([1e-5, 0.1], 6)), decades);
         assert_eq!(labels(log([0.005, 0.2], 6)), ["0.005", "0.01", "0.02", "0.05", "0.1", "0.2"]);
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn time_is_counted_in_its_own_steps() {
+    fn time_ticks_are_whole_units() {
         assert_eq!(labels(time([0.0, 3600.0], 4)), ["0", "15 min", "30 min", "45 min", "60 min"]);
         assert_eq!(labels(time([0.0, 50.0], 5)), ["0", "10 s", "20 s", "30 s", "40 s", "50 s"]);
         assert_eq!(labels(time([0.0, 0.5], 5)).last().unwrap(), "0.5 s");

@@ -1,10 +1,11 @@
-//! What a run says at its end: [`Summary`] is the JSON contract, [`page`] the same for people.
+//! The summary at the end of `acsm replay` and `acsm live`.
+//!
+//! [`Summary`] is the JSON document; [`mod@text`] writes the same for people; `prediction` is the error
+//! that theory expects of the store, and the warning if it holds too many flows.
 
-mod errors;
-pub mod page;
+mod json;
 mod prediction;
-mod summary;
+pub mod text;
 
-pub use errors::ErrorReport;
-pub use prediction::{Overload, OverloadWatch, Prediction};
-pub use summary::{Context, StoreReport, Summary};
+pub use json::{Context, ErrorReport, Summary};
+pub use prediction::{Overload, OverloadDetector, Prediction};

@@ -14,7 +14,7 @@ use ratatui::backend::CrosstermBackend;
 use super::keyboard::Keyboard;
 use super::takeover::{give_back, is_taken, output, take};
 use crate::cmd::live::watcher::Asked;
-use crate::cmd::talk;
+use crate::cmd::stderr;
 use crate::report::dashboard::{Action, Dashboard, Look, Shown};
 use crate::report::live::{Board, History, View};
 
@@ -43,13 +43,13 @@ pub struct Screen {
     asked: Asked,
     /// Closed when the thread ends.
     ended: Receiver<()>,
-    _talk: talk::Hold,
+    _messages: stderr::Hold,
 }
 
 impl Screen {
     /// Takes the terminal and starts the thread.
     pub fn start(board: &Board, asked: &Asked) -> io::Result<Screen> {
-        let held = talk::hold();
+        let held = stderr::hold();
         let (end, ended) = channel();
         let leave = Leave { stop: Arc::clone(&asked.stop), _end: end };
         let may_end = Arc::clone(&asked.may_end);
@@ -62,18 +62,18 @@ impl Screen {
             dashboard: Dashboard::new(Look { colours: shows_colours() }),
             view: None,
             history: Arc::default(),
-            said: talk::said(),
+            said: stderr::log(),
         };
         let show = move || {
             if let Err(error) = thread.run() {
-                talk::say(format_args!("acsm: the terminal is gone: {error}"));
+                stderr::message(format_args!("acsm: the terminal is gone: {error}"));
             }
             drop(leave);
             thread::sleep(SAME_WISH);
             may_end.store(true, Ordering::Relaxed);
         };
         thread::Builder::new().name("dashboard".to_owned()).spawn(show)?;
-        Ok(Screen { asked: asked.clone(), ended, _talk: held })
+        Ok(Screen { asked: asked.clone(), ended, _messages: held })
     }
 }
 
@@ -113,7 +113,7 @@ struct ScreenThread {
     /// What is shown.
     view: Option<Arc<View>>,
     history: Arc<History>,
-    said: talk::Said,
+    said: stderr::Log,
 }
 
 impl ScreenThread {
@@ -147,8 +147,8 @@ impl ScreenThread {
 
     /// Takes what is new; whether there was anything. A screen that stands still hears only messages.
     fn take_news(&mut self) -> bool {
-        let said = talk::said();
-        let mut is_new = (said.number, said.is_news) != (self.said.number, self.said.is_news);
+        let said = stderr::log();
+        let mut is_new = (said.total, said.is_recent) != (self.said.total, self.said.is_recent);
         self.said = said;
         let latest = self.board.latest().filter(|_| !self.dashboard.is_paused());
         if let Some(latest) = latest
@@ -164,7 +164,7 @@ impl ScreenThread {
             view: self.view.as_deref(),
             history: &self.history,
             said: &self.said.messages,
-            said_lately: self.said.is_news,
+            said_lately: self.said.is_recent,
         };
         let dashboard = &mut self.dashboard;
         self.terminal.draw(|frame| dashboard.draw(frame, &shown))?;

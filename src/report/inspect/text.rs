@@ -1,17 +1,17 @@
-//! The readable page of `acsm inspect`.
+//! The text of `acsm inspect`.
 
 use std::cmp::Reverse;
 use std::io::{self, Write};
 
 use super::{Facts, FlowFacts, Summary};
 use crate::flow::{FlowKey, TcpFlags};
-use crate::report::text::{FAINT, HEADING, bar, bytes, duration, grouped, percent};
+use crate::report::format::{FAINT, HEADING, bar, bytes, duration, grouped, percent};
 
-/// How many of the busiest pairs are shown.
+/// Number of address pairs shown.
 const BUSIEST: usize = 10;
 const BAR_COLUMNS: usize = 32;
 
-/// Writes the page for `facts`; `summary` is the same in the contract's words.
+/// Writes the text: `facts` with the totals of `summary`.
 pub fn write(out: &mut impl Write, facts: &Facts, summary: &Summary) -> io::Result<()> {
     overview(out, facts, summary)?;
     if facts.frames.tcp_packets > 0 {
@@ -70,7 +70,7 @@ fn flags(out: &mut impl Write, facts: &Facts, summary: &Summary) -> io::Result<(
     Ok(())
 }
 
-/// Flows by the number of their packets, in doubling classes.
+/// A histogram of packets per flow, in classes that double.
 fn flow_sizes(out: &mut impl Write, facts: &Facts) -> io::Result<()> {
     let mut classes = [0u64; 64];
     for flow in facts.flows.values() {

@@ -1,14 +1,14 @@
-//! The readable page at the end of `acsm replay`.
+//! The summary text at the end of `acsm replay` and `acsm live`.
 
 use std::io::{self, Write};
 
 use serde_json::{Map, Value};
 
-use super::{ErrorReport, StoreReport, Summary};
+use super::json::{ErrorReport, StoreReport, Summary};
 use crate::engine::Outcome;
-use crate::report::text::{FAINT, HEADING, bytes, duration, grouped, percent};
+use crate::report::format::{FAINT, HEADING, bytes, duration, grouped, percent};
 
-/// Writes the page. `outcome` has what only people want to see.
+/// Writes the summary. `outcome` supplies what is not in the JSON document.
 pub fn write(out: &mut impl Write, summary: &Summary, outcome: &Outcome) -> io::Result<()> {
     trace(out, summary, outcome)?;
     store(out, summary, outcome)?;
@@ -52,14 +52,16 @@ fn store(out: &mut impl Write, summary: &Summary, outcome: &Outcome) -> io::Resu
     let (store, flows, lookups) = (&summary.store, &summary.flows, &summary.lookups);
     let asked = lookups.known + lookups.absent + lookups.dont_know;
     writeln!(out, "\n{HEADING}Store{HEADING:#}")?;
-    write!(out, "  {:<12} {}", store.backend, bytes(store.bits / 8))?;
+    write!(out, "  {:<12} {}", store.backend.name(), bytes(store.bits / 8))?;
     let (cells, bits, used) = (grouped(store.cells), store.cell_bits, 100.0 * store.fill_ratio);
-    match (store.backend, store.hashes) {
+    match (store.backend.has_cells(), store.hashes) {
         (_, 0) => {}
-        ("fcf", _) => write!(out, ": {cells} slots of {bits} bits, {used:.1} % in use")?,
-        (_, k) => write!(out, ": {cells} cells of {bits} bits, {k} a flow, {used:.1} % in use")?,
+        (false, _) => write!(out, ": {cells} slots of {bits} bits, {used:.1} % in use")?,
+        (true, k) => {
+            write!(out, ": {cells} cells of {bits} bits, {k} per flow, {used:.1} % in use")?;
+        }
     }
-    writeln!(out, ", {:.1} bits a flow", store.bits_per_flow)?;
+    writeln!(out, ", {:.1} bits per flow", store.bits_per_flow)?;
     let about = if flows.live_estimated { "about " } else { "" };
     writeln!(
         out,
@@ -86,7 +88,7 @@ fn store(out: &mut impl Write, summary: &Summary, outcome: &Outcome) -> io::Resu
     }
     recycled(out, summary)?;
     gate(out, store)?;
-    limits_met(out, store)?;
+    capacity(out, store)?;
     let (batch, sweep) = (&outcome.tally.batch_nanos, &outcome.tally.sweep_nanos);
     writeln!(
         out,
@@ -98,7 +100,7 @@ fn store(out: &mut impl Write, summary: &Summary, outcome: &Outcome) -> io::Resu
     )
 }
 
-/// How often a store that recycles did so.
+/// How often a recycling store was recycled.
 fn recycled(out: &mut impl Write, summary: &Summary) -> io::Result<()> {
     let (Some(at), flows) = (&summary.store.recycle_at, &summary.flows) else { return Ok(()) };
     write!(out, "  recycled     {} times in all shards, at {at}", grouped(flows.recycles))?;
@@ -108,7 +110,7 @@ fn recycled(out: &mut impl Write, summary: &Summary) -> io::Result<()> {
     writeln!(out)
 }
 
-/// Who came to the gate and who passed it.
+/// Flows that the gate held back and flows that passed it.
 fn gate(out: &mut impl Write, store: &StoreReport) -> io::Result<()> {
     let Some(gate) = &store.gate else { return Ok(()) };
     let (held, passed) = (grouped(gate.held), grouped(gate.passed));
@@ -126,8 +128,8 @@ fn gate(out: &mut impl Write, store: &StoreReport) -> io::Result<()> {
     writeln!(out)
 }
 
-/// What the store could not hold as asked: said only if it happened.
-fn limits_met(out: &mut impl Write, store: &StoreReport) -> io::Result<()> {
+/// Capacity limits that were reached, if any.
+fn capacity(out: &mut impl Write, store: &StoreReport) -> io::Result<()> {
     if store.evicted > 0 {
         let evicted = grouped(store.evicted);
         writeln!(out, "  full         {evicted} flows evicted, the longest idle first")?;
@@ -206,7 +208,7 @@ fn errors(out: &mut impl Write, errors: &ErrorReport) -> io::Result<()> {
     )
 }
 
-/// A rate; none seen in n lookups is stated as at most 3/n (95 %).
+/// A rate; zero errors in n lookups are stated as at most 3/n (95 % confidence).
 fn rate_text(count: u64, lookups: u64) -> String {
     match (count, lookups) {
         (_, 0) => "-".to_owned(),

@@ -1,17 +1,16 @@
-//! `replay --json`: the names that programs rely on.
+//! The document of `acsm replay --json`.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use super::{ErrorReport, Prediction};
-use crate::engine::{Lookups, Outcome, RunPlan};
+use super::prediction::Prediction;
+use crate::engine::{AlertDifference, Errors, Lookups, Outcome, RunPlan};
 use crate::report::trace::TraceReport;
-use acsm_filters::GateStats;
-use acsm_filters::{Backend, RecycleAt, Sizing};
+use acsm_filters::{Backend, GateStats, RecycleAt, Sizing};
 
-/// The one document that `acsm replay --json` prints.
+/// The document that `acsm replay --json` prints.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[allow(missing_docs)] // the contract in docs/json.md describes each name
+#[allow(missing_docs)] // docs/json.md describes each key
 pub struct Summary {
     pub trace: TraceReport,
     pub store: StoreReport,
@@ -25,7 +24,8 @@ pub struct Summary {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[allow(missing_docs)]
 pub struct StoreReport {
-    pub backend: &'static str,
+    #[serde(serialize_with = "backend_name")]
+    pub backend: Backend,
     pub cells: u64,
     pub hashes: usize,
     pub bits: u64,
@@ -37,10 +37,10 @@ pub struct StoreReport {
     pub cell_bits: u32,
     pub table_bits: u64,
     pub fill_ratio: f64,
-    /// What theory says of all lookups: at `--flows`, and at the load at the end.
+    /// Predicted error rate of all lookups: at `--flows`, and at the load at the end.
     pub planned_error: f64,
     pub predicted_error: f64,
-    /// Preconditions that did not hold, and counters that stuck.
+    /// Violated preconditions, and saturated counters.
     pub inserts_of_present: u64,
     pub writes_to_absent: u64,
     pub saturations: u64,
@@ -88,11 +88,11 @@ pub struct LookupReport {
 pub struct AlertReport {
     pub total: u64,
     pub by_rule: Map<String, Value>,
-    /// Rules that are off in the preset: counted, not shown.
+    /// Alerts of rules that the preset disables: counted, not shown.
     pub only_counted: Map<String, Value>,
-    /// Alerts thinned out, by reason.
+    /// Suppressed alerts, by reason.
     pub left_out: Map<String, Value>,
-    /// What the thresholds' bounded memory left out.
+    /// What did not fit in the thresholds' bounded memory.
     pub thresholds: ThresholdReport,
 }
 
@@ -111,23 +111,23 @@ pub struct ThresholdReport {
     pub counted_in_silence: u64,
 }
 
-/// What a summary needs beyond the outcome of the run.
+/// Input of a summary besides the outcome of the run.
 #[derive(Debug, Clone)]
 pub struct Context<'a> {
-    /// What the run went by.
+    /// The configuration of the run.
     pub plan: &'a RunPlan,
-    /// What its store came to.
+    /// The size of its store.
     pub sizing: Sizing,
-    /// What theory says of it.
+    /// The predicted error of its store.
     pub prediction: Prediction,
-    /// The trace.
+    /// The trace that was read.
     pub trace: TraceReport,
-    /// How long it took.
+    /// Duration of the run.
     pub seconds: f64,
 }
 
 impl Summary {
-    /// The contract's view of `outcome`.
+    /// Summarises `outcome`.
     pub fn new(outcome: &Outcome, context: Context<'_>) -> Self {
         let packets = context.trace.packets as f64;
         let seconds = context.seconds;
@@ -159,7 +159,7 @@ impl Summary {
 
 fn store_report(outcome: &Outcome, context: &Context<'_>) -> StoreReport {
     let (spec, sizing, stats) = (&context.plan.store, &context.sizing, &outcome.stats);
-    // An exact table that is not capped may have grown beyond what it was made for.
+    // An exact table without a memory limit may have grown beyond its initial size.
     let (cells, bits) = match spec.backend {
         Backend::Exact => {
             let table_bits = stats.cells.saturating_mul(sizing.cell_bits.into());
@@ -168,7 +168,7 @@ fn store_report(outcome: &Outcome, context: &Context<'_>) -> StoreReport {
         _ => (sizing.cells, sizing.bits),
     };
     StoreReport {
-        backend: spec.backend.name(),
+        backend: spec.backend,
         cells,
         hashes: sizing.hashes,
         bits,
@@ -230,5 +230,63 @@ impl From<Lookups> for LookupReport {
     fn from(lookups: Lookups) -> Self {
         let Lookups { known, absent, dont_know } = lookups;
         LookupReport { known, absent, dont_know }
+    }
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // the signature that serde calls
+fn backend_name<S: Serializer>(backend: &Backend, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(backend.name())
+}
+
+/// The errors of a store compared with an exact table, with a rate of each kind; in the documents of
+/// `replay --verify` and `compare`. A rate with denominator 0 is 0.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[allow(missing_docs)] // docs/json.md describes each key; counted by `Errors`
+pub struct ErrorReport {
+    pub lookups_extant: u64,
+    pub lookups_absent: u64,
+    pub false_positive: u64,
+    pub dont_know_absent: u64,
+    pub false_negative: u64,
+    pub dont_know: u64,
+    pub false_return: u64,
+    pub false_positive_rate: f64,
+    pub dont_know_absent_rate: f64,
+    pub false_negative_rate: f64,
+    pub dont_know_rate: f64,
+    pub false_return_rate: f64,
+    pub total_rate: f64,
+    pub flows_wrong: u64,
+    pub flows_total: u64,
+    pub alerts_missed: u64,
+    pub alerts_spurious: u64,
+}
+
+impl ErrorReport {
+    /// The counts and rates of `errors`, and the difference in alerts.
+    pub fn new(errors: &Errors, alerts: AlertDifference) -> Self {
+        let rate =
+            |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
+        let of_absent = |part| rate(part, errors.lookups_absent);
+        let of_extant = |part| rate(part, errors.lookups_extant);
+        ErrorReport {
+            lookups_extant: errors.lookups_extant,
+            lookups_absent: errors.lookups_absent,
+            false_positive: errors.false_positive,
+            dont_know_absent: errors.dont_know_absent,
+            false_negative: errors.false_negative,
+            dont_know: errors.dont_know,
+            false_return: errors.false_return,
+            false_positive_rate: of_absent(errors.false_positive),
+            dont_know_absent_rate: of_absent(errors.dont_know_absent),
+            false_negative_rate: of_extant(errors.false_negative),
+            dont_know_rate: of_extant(errors.dont_know),
+            false_return_rate: of_extant(errors.false_return),
+            total_rate: rate(errors.total(), errors.lookups()),
+            flows_wrong: errors.flows_wrong,
+            flows_total: errors.flows_total,
+            alerts_missed: alerts.missed,
+            alerts_spurious: alerts.spurious,
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! Numbers, sizes, bars and headings as people like to read them.
+//! Formatting for people: numbers, sizes, durations, bars and headings.
 //!
 //! Headings carry ANSI codes; the commands print through `anstream`, which drops them where
 //! standard output is no terminal or `NO_COLOR` is set.
@@ -7,9 +7,9 @@ use std::fmt;
 
 use anstyle::Style;
 
-/// For headings.
+/// Style of headings.
 pub const HEADING: Style = Style::new().bold();
-/// For what matters less.
+/// Style of secondary text.
 pub const FAINT: Style = Style::new().dimmed();
 
 /// An integer in groups of three digits: `1,234,567`.
@@ -40,7 +40,7 @@ pub fn bytes(n: u64) -> String {
     if unit == "B" { format!("{n} B") } else { format!("{value:.1} {unit}") }
 }
 
-/// A share in percent: `97.2 %`; tells "none" and "hardly any" apart.
+/// A share in percent: `97.2 %`; distinguishes zero (`0 %`) from almost zero (`<0.1 %`).
 pub fn percent(part: u64, whole: u64) -> String {
     match (part, whole) {
         (0, _) | (_, 0) => "0 %".to_owned(),
@@ -66,11 +66,22 @@ pub fn duration(nanos: u64) -> String {
     }
 }
 
+/// Three significant digits: `1.23e-4`; without trailing zeros, and without the exponent if it is 0.
+pub fn scientific(value: f64) -> String {
+    let text = format!("{value:.2e}");
+    let Some((digits, exponent)) = text.split_once('e') else { return text };
+    let digits = match digits.contains('.') {
+        true => digits.trim_end_matches('0').trim_end_matches('.'),
+        false => digits,
+    };
+    if exponent == "0" { digits.to_owned() } else { format!("{digits}e{exponent}") }
+}
+
 /// A horizontal bar of at most `width` columns, in eighths of a column.
 pub fn bar(value: f64, max: f64, width: usize) -> Bar {
     let share = if max > 0.0 { (value / max).clamp(0.0, 1.0) } else { 0.0 };
     let eighths = (share * width as f64 * 8.0).round() as usize;
-    // What is there at all stays visible.
+    // A value above zero is always visible.
     Bar { eighths: if value > 0.0 { eighths.max(1) } else { 0 } }
 }
 
@@ -95,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_read_well() {
+    fn numbers_are_grouped_and_scaled() {
         assert_eq!(grouped(0), "0");
         assert_eq!(grouped(999), "999");
         assert_eq!(grouped(1_234_567), "1,234,567");
@@ -105,6 +116,20 @@ mod tests {
         assert_eq!(percent(1, 3), "33.3 %");
         assert_eq!(percent(1, 1_000_000), "<0.1 %");
         assert_eq!(percent(0, 0), "0 %");
+    }
+
+    #[test]
+    fn scientific_notation_is_short() {
+        for (value, shown) in [
+            (0.0, "0"),
+            (0.012_345, "1.23e-2"),
+            (1e-5, "1e-5"),
+            (0.25, "2.5e-1"),
+            (1.0, "1"),
+            (10.0, "1e1"),
+        ] {
+            assert_eq!(scientific(value), shown);
+        }
     }
 
     #[test]
@@ -118,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn bars_show_even_the_smallest_part() {
+    fn bars_show_the_smallest_value_above_zero() {
         assert_eq!(bar(1.0, 2.0, 4).to_string(), "██");
         assert_eq!(bar(1.0, 1e9, 4).to_string(), "▏");
         assert_eq!(bar(0.0, 1.0, 4).to_string(), "");

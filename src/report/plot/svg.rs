@@ -2,33 +2,32 @@
 
 use std::fmt::Write as _;
 
-use super::axis::Span;
-use super::legend::{SWATCH, dashes, swatch};
-use super::look::{self, Look};
-use super::mean::knots;
-use super::{Axis, Bound, Figure, Point, Series};
-use crate::report::markup::Escaped;
+use super::Figure;
+use super::axis::{Axis, Projection};
+use super::series::{Bound, Point, Series, vertices};
+use super::style::{self, SWATCH, SeriesStyle, dashes, swatch};
+use crate::report::escape::Escaped;
 
-/// Where the figure goes.
+/// What the SVG is part of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
-    /// Into a page, which has style and legend.
+pub(super) enum Embedding {
+    /// A page, which has the style sheet and the legend.
     Inline,
-    /// Into a file of its own.
+    /// A file of its own.
     Document,
 }
 
-/// Series with more points get a marker only here and there.
+/// Series with more points get a marker on a sample of them only.
 const MARKED_POINTS_MAX: usize = 14;
-/// About how many then.
-const MARKS_HERE_AND_THERE: usize = 7;
-/// How far the outermost values are from the frame, so that markers stay within it.
+/// About how many markers then.
+const MARKED_SAMPLE: usize = 7;
+/// Distance of the outermost values from the frame, so that markers stay within it.
 const INSET: f64 = 11.0;
 const LINE_HEIGHT: f64 = 18.0;
-/// The width of a letter: a guess on the wide side, for there is nobody to ask.
+/// Width of a letter: an upper estimate, since the renderer's font is unknown.
 const LETTER: f64 = 7.2;
 
-/// Everything that is placed: the frame in which values lie, and where they are in it.
+/// The plot area and the projections of both axes onto it.
 struct Canvas<'a> {
     figure: &'a Figure,
     out: String,
@@ -36,23 +35,23 @@ struct Canvas<'a> {
     right: f64,
     top: f64,
     bottom: f64,
-    x: Span,
-    y: Span,
-    /// How far a series stands from the next at the same x.
+    x: Projection,
+    y: Projection,
+    /// Horizontal offset between neighbouring series at the same x.
     step: f64,
 }
 
-pub(super) fn svg(figure: &Figure, place: Place) -> String {
+pub(super) fn svg(figure: &Figure, embedding: Embedding) -> String {
     let (width, height) = (figure.size.0.clamp(120, 4096), figure.size.1.clamp(120, 4096));
     let id = Escaped(&figure.id);
     let mut head = String::new();
-    let xmlns = match place {
-        Place::Inline => "",
-        Place::Document => " xmlns=\"http://www.w3.org/2000/svg\"",
+    let xmlns = match embedding {
+        Embedding::Inline => "",
+        Embedding::Document => " xmlns=\"http://www.w3.org/2000/svg\"",
     };
-    let size = match place {
-        Place::Inline => String::new(),
-        Place::Document => format!(" width=\"{width}\" height=\"{height}\""),
+    let size = match embedding {
+        Embedding::Inline => String::new(),
+        Embedding::Document => format!(" width=\"{width}\" height=\"{height}\""),
     };
     put(
         &mut head,
@@ -64,17 +63,17 @@ pub(super) fn svg(figure: &Figure, place: Place) -> String {
             Escaped(&figure.description)
         ),
     );
-    if place == Place::Document {
-        let paper = look::base("paper");
+    if embedding == Embedding::Document {
+        let background = style::base("paper");
         put(
             &mut head,
             format_args!(
-                "<style>{}</style><rect class=\"paper\" width=\"100%\" height=\"100%\" fill=\"{paper}\"/>",
-                look::css()
+                "<style>{}</style><rect class=\"paper\" width=\"100%\" height=\"100%\" fill=\"{background}\"/>",
+                style::css()
             ),
         );
     }
-    let mut canvas = Canvas::new(figure, place, head, (f64::from(width), f64::from(height)));
+    let mut canvas = Canvas::new(figure, embedding, head, (f64::from(width), f64::from(height)));
     canvas.axes();
     for (index, series) in figure.series.iter().enumerate() {
         canvas.series(index, series);
@@ -89,14 +88,19 @@ fn put(out: &mut String, text: std::fmt::Arguments<'_>) {
 }
 
 impl<'a> Canvas<'a> {
-    /// Writes heading and legend, and lays the axes in what is left.
-    fn new(figure: &'a Figure, place: Place, mut out: String, (width, height): (f64, f64)) -> Self {
+    /// Writes heading and legend; the axes get the remaining area.
+    fn new(
+        figure: &'a Figure,
+        embedding: Embedding,
+        mut out: String,
+        (width, height): (f64, f64),
+    ) -> Self {
         let mut top = 4.0;
         for line in wrapped(&figure.title, ((width - 16.0) / (LETTER * 1.15)) as usize) {
             top += LINE_HEIGHT;
             text(&mut out, "heading", (8.0, top - 4.0), "start", &line);
         }
-        if place == Place::Document {
+        if embedding == Embedding::Document {
             top = legend_rows(&mut out, figure, width, top + 4.0);
         }
         if !figure.y_axis.label.is_empty() {
@@ -109,26 +113,26 @@ impl<'a> Canvas<'a> {
         };
         let x_range = range(&figure.x_axis, values(|point| [point.x; 3]));
         let y_range = range(&figure.y_axis, values(y_values));
-        let y = Span::new(&figure.y_axis, y_range, bottom - INSET, top + INSET);
+        let y = Projection::new(&figure.y_axis, y_range, bottom - INSET, top + INSET);
         let ticks = y.ticks(rows(top, bottom));
         let widest = ticks.iter().map(|tick| tick.label.chars().count()).max().unwrap_or(0);
         let left = 14.0 + (widest as f64 * 6.6).clamp(14.0, 90.0);
         let (step, aside) = side_by_side(figure, (right - left) * 0.6);
         let (first, last) = (left + INSET + aside, right - INSET - aside);
-        let x = Span::new(&figure.x_axis, x_range, first, last);
+        let x = Projection::new(&figure.x_axis, x_range, first, last);
         Canvas { figure, out, left, right, top, bottom, x, y, step }
     }
 
-    /// Grid, frame, marks and labels.
+    /// Grid, frame, ticks and labels.
     fn axes(&mut self) {
         let &mut Canvas { left, right, top, bottom, .. } = self;
-        let (grid, faint) = (look::base("grid"), look::base("faint"));
+        let (grid, faint) = (style::base("grid"), style::base("faint"));
         let mut lines = String::new();
         let y_ticks: Vec<_> = self
             .y
             .ticks(rows(top, bottom))
             .into_iter()
-            .map(|t| (self.y.place(t.value), t))
+            .map(|t| (self.y.position(t.value), t))
             .collect();
         for (y, tick) in y_ticks {
             put(&mut lines, format_args!("M{left:.1} {y:.1}H{right:.1}"));
@@ -136,7 +140,7 @@ impl<'a> Canvas<'a> {
         }
         let wanted = ((right - left) / 52.0).max(2.0) as usize;
         let x_ticks: Vec<_> =
-            self.x.ticks(wanted).into_iter().map(|t| (self.x.place(t.value), t)).collect();
+            self.x.ticks(wanted).into_iter().map(|t| (self.x.position(t.value), t)).collect();
         for (x, tick) in x_ticks {
             put(&mut lines, format_args!("M{x:.1} {top:.1}V{bottom:.1}"));
             let half = tick.label.chars().count() as f64 * 3.9;
@@ -155,9 +159,9 @@ impl<'a> Canvas<'a> {
         );
     }
 
-    /// Intervals below, then the line, then markers.
+    /// Draws the intervals, then the line, then the markers on top.
     fn series(&mut self, index: usize, series: &Series) {
-        let Look { class, colour, dash, marker } = Look::of(series.look);
+        let SeriesStyle { class, colour, dash, marker } = SeriesStyle::of(series.style);
         let shift = self.shift(index);
         put(
             &mut self.out,
@@ -185,7 +189,7 @@ impl<'a> Canvas<'a> {
         self.out.push_str("</g>");
     }
 
-    /// Series of one x stand around it.
+    /// Horizontal offset of a series: those at the same x are centred on it.
     fn shift(&self, index: usize) -> f64 {
         (index as f64 - (self.figure.series.len() as f64 - 1.0) / 2.0) * self.step
     }
@@ -194,15 +198,16 @@ impl<'a> Canvas<'a> {
         self.figure.x_axis.can_show(point.x) && self.figure.y_axis.can_show(point.y)
     }
 
-    /// Two paths: through what was seen, and from and to where nothing was.
+    /// Two paths: between measurements, and to and from upper bounds.
     fn line(&self, series: &Series, shift: f64) -> (String, String) {
         let (mut seen, mut unseen) = (String::new(), String::new());
         let mut before: Option<(f64, f64, bool)> = None;
-        for knot in knots(&series.points, |point| self.can_show(point)) {
-            let here = knot.map(|k| (self.x.place(k.x) + shift, self.y.place(k.y), k.none_seen));
+        for vertex in vertices(&series.points, |point| self.can_show(point)) {
+            let here =
+                vertex.map(|v| (self.x.position(v.x) + shift, self.y.position(v.y), v.none_seen));
             if let (Some((x0, y0, none0)), Some((x, y, none))) = (before, here) {
                 let path = if none0 || none { &mut unseen } else { &mut seen };
-                // A line goes on where it ended, so that its dashes do, too.
+                // A continued path keeps its dash pattern.
                 if !path.ends_with(&format!("L{x0:.1} {y0:.1}")) {
                     put(path, format_args!("M{x0:.1} {y0:.1}"));
                 }
@@ -220,7 +225,7 @@ impl<'a> Canvas<'a> {
                 continue;
             };
             let (x, low, high) =
-                (self.x.place(point.x) + shift, self.y.place(low), self.y.place(high));
+                (self.x.position(point.x) + shift, self.y.position(low), self.y.position(high));
             let (a, b) = (x - 2.5, x + 2.5);
             put(
                 &mut path,
@@ -234,16 +239,16 @@ impl<'a> Canvas<'a> {
 
     fn markers(&mut self, series: &Series, index: usize, shift: f64) {
         let marks = match series.points.len() {
-            many if many > MARKED_POINTS_MAX => many.div_ceil(MARKS_HERE_AND_THERE),
+            many if many > MARKED_POINTS_MAX => many.div_ceil(MARKED_SAMPLE),
             _ => 1,
         };
         for (at, point) in series.points.iter().enumerate() {
-            // Each series begins elsewhere, so that markers do not hide each other.
+            // Each series starts at another point, so that markers do not hide each other.
             if !self.can_show(point) || at % marks != (index * 5 + 1) % marks {
                 continue;
             }
-            let (x, y) = (self.x.place(point.x) + shift, self.y.place(point.y));
-            let marker = Look::of(series.look).marker;
+            let (x, y) = (self.x.position(point.x) + shift, self.y.position(point.y));
+            let marker = SeriesStyle::of(series.style).marker;
             put(
                 &mut self.out,
                 format_args!(
@@ -267,14 +272,14 @@ impl<'a> Canvas<'a> {
                         " data-bound=\"at most\">{note}<path class=\"hollow\" d=\"{marker}\" \
                          fill=\"{}\" stroke=\"currentColor\" stroke-width=\"1.3\"/><path d=\"{arrow}\" \
                          fill=\"none\" stroke=\"currentColor\" stroke-width=\"1.3\"/></g>",
-                        look::base("paper")
+                        style::base("paper")
                     ),
                 ),
             }
         }
     }
 
-    /// From a marker to where the value may be.
+    /// The arrow from a marker towards the values below its bound.
     fn arrow(&self, bound: Bound) -> &'static str {
         match bound {
             Bound::None => "",
@@ -285,8 +290,8 @@ impl<'a> Canvas<'a> {
     }
 }
 
-/// How far apart series of the same x stand in a figure of this width, and how far the outermost is
-/// from where it belongs: the space between two values of x is for both.
+/// The offset between series at the same x in a plot of this width, and that of the outermost: the
+/// space between two values of x is shared.
 fn side_by_side(figure: &Figure, width: f64) -> (f64, f64) {
     if !figure.side_by_side || figure.series.len() < 2 {
         return (0.0, 0.0);
@@ -299,7 +304,7 @@ fn side_by_side(figure: &Figure, width: f64) -> (f64, f64) {
     (step, step * (count - 1.0) / 2.0)
 }
 
-/// How many marks a vertical axis has room for.
+/// How many ticks fit on the vertical axis.
 fn rows(top: f64, bottom: f64) -> usize {
     ((bottom - top) / 20.0).max(2.0) as usize
 }
@@ -310,15 +315,15 @@ fn range(axis: &Axis, values: impl Iterator<Item = f64>) -> [f64; 2] {
     wanted.unwrap_or_else(|| axis.range_of(values))
 }
 
-/// What the vertical axis must have room for.
+/// The values that the vertical axis must include.
 fn y_values(point: &Point) -> [f64; 3] {
     let [low, high] = point.interval.unwrap_or([point.y; 2]);
-    // An interval down to almost nothing must not squeeze all else.
+    // An interval that reaches almost to zero must not compress everything else.
     [point.y, low.max(point.y / 3.0), high]
 }
 
 fn text(out: &mut String, class: &str, (x, y): (f64, f64), anchor: &str, words: &str) {
-    let fill = look::base(if class == "heading" { "ink" } else { "faint" });
+    let fill = style::base(if class == "heading" { "ink" } else { "faint" });
     put(
         out,
         format_args!(
@@ -328,7 +333,7 @@ fn text(out: &mut String, class: &str, (x, y): (f64, f64), anchor: &str, words: 
     );
 }
 
-/// The legend of a document, in as many rows as it takes; gives where it ends.
+/// Writes the legend of a document in as many rows as it takes; returns its lower edge.
 fn legend_rows(out: &mut String, figure: &Figure, width: f64, mut top: f64) -> f64 {
     let (mut x, mut row) = (8.0, top + LINE_HEIGHT);
     for series in &figure.series {
@@ -336,7 +341,7 @@ fn legend_rows(out: &mut String, figure: &Figure, width: f64, mut top: f64) -> f
         if x > 8.0 && x + wide > width {
             (x, row) = (8.0, row + LINE_HEIGHT);
         }
-        out.push_str(&swatch(series.look, x, row - 9.0));
+        out.push_str(&swatch(series.style, x, row - 9.0));
         let at = (x + f64::from(SWATCH) + 6.0, row - 5.0);
         text(out, "name", at, "start", &series.name);
         (x, top) = (x + wide, row);
@@ -344,7 +349,7 @@ fn legend_rows(out: &mut String, figure: &Figure, width: f64, mut top: f64) -> f
     top + 4.0
 }
 
-/// Words in lines of at most `letters`, at most three of them.
+/// `words` in at most three lines of at most `letters` characters.
 fn wrapped(words: &str, letters: usize) -> Vec<String> {
     let mut lines: Vec<String> = vec![];
     for word in words.split_whitespace() {

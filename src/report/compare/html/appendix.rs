@@ -1,69 +1,103 @@
-//! The page's words: question and answer, contents, parameters, definitions.
+//! The end of the page: the table of all runs, the parameters and the definitions.
 
 use std::fmt::Write as _;
 
-use super::number::{count, value};
-use super::section::Section;
-use super::view::View;
-use crate::report::markup::Escaped;
-use crate::report::text::duration;
-use crate::time::NANOS_PER_SEC;
+use super::elements::{count, duration_of, rate_cell, scrolling, table, tenths, value};
+use super::runs::{ErrorMetric, GroupedReport, IndexedRun, rate_label};
+use crate::report::escape::Escaped;
+use crate::report::format::bytes;
 
-/// The question, the answer, and what it was asked of.
-pub fn opening(view: &View<'_>) -> String {
-    let (trace, load) = (&view.report.trace, &view.report.load);
-    let mut html = String::from(
-        "<header><p class=\"eyebrow\">acsm compare</p><h1>What does the approximation cost?</h1>\
-         <p class=\"question\">Which structure, how much memory, how wrong: on this trace, against an \
-         exact table on the same packets.</p></header>",
-    );
-    html.push_str("<section class=\"answer\" id=\"answer\"><h2>The answer</h2>");
-    for sentence in &view.report.answer {
-        let _ = write!(html, "<p>{}</p>", Escaped(sentence));
-    }
-    html.push_str("</section><dl class=\"facts\">");
-    let seconds = duration_of(load.seconds);
-    for (name, figure) in [
-        ("TCP packets", count("/trace/tcp_packets", trace.tcp_packets)),
-        ("length", value("/load/seconds", load.seconds, &seconds)),
-        ("flows", count("/load/flows_total", load.flows_total)),
-        ("most at once", count("/load/flows_peak", load.flows_peak)),
-        ("alerts of an exact table", count("/load/alerts", load.alerts)),
-        ("runs", format!("<data value=\"{0}\">{0}</data>", view.report.runs.len())),
-    ] {
-        let _ = write!(html, "<div><dt>{name}</dt><dd>{figure}</dd></div>");
-    }
-    html.push_str("</dl>");
-    html
+/// Sections without figures: anchor and heading.
+pub const SECTIONS: [(&str, &str); 3] =
+    [("runs", "All runs"), ("parameters", "Parameters"), ("definitions", "Definitions")];
+
+/// Column headings of the table of all runs.
+const HEADS: [&str; 24] = [
+    "store",
+    "p",
+    "equal",
+    "loop",
+    "seed",
+    "layout",
+    "expire",
+    "cells",
+    "hashes",
+    "bits per cell",
+    "memory",
+    "bits per flow",
+    "All errors",
+    "False positive",
+    "Don’t know, absent",
+    "False negative",
+    "Don’t know",
+    "False return",
+    "flows with an error",
+    "alerts missed",
+    "alerts spurious",
+    "missed per hour",
+    "spurious per hour",
+    "seconds",
+];
+
+/// All runs, one row each.
+pub fn all_runs(report: &GroupedReport<'_>) -> String {
+    let mut entry: Vec<IndexedRun<'_>> =
+        report.groups.iter().flat_map(|group| group.runs.iter().copied()).collect();
+    entry.sort_by_key(|entry| entry.index);
+    let rows: String = entry.iter().map(|entry| row(report, entry)).collect();
+    let lead = match entry.len() {
+        0 => "<p>Nothing was run.</p>",
+        _ => {
+            "<p>Rates with their 95&#160;% intervals; what none was seen of is at most 3/n. <i>report.csv</i> \
+             and <i>report.json</i> hold the same numbers with all their digits.</p>"
+        }
+    };
+    let table = scrolling("All runs", &table(&HEADS, &rows));
+    format!("<section id=\"runs\"><h2>All runs</h2>{lead}{table}</section>")
 }
 
-fn duration_of(seconds: f64) -> String {
-    duration((seconds * NANOS_PER_SEC as f64) as u64) // saturates
-}
-
-/// Links within the page.
-pub fn contents(sections: &[Section]) -> String {
-    let mut html = String::from("<nav aria-label=\"Contents\"><ol>");
-    for section in sections {
-        let _ = write!(html, "<li><a href=\"#{}\">{}</a></li>", section.id, section.heading);
+fn row(report: &GroupedReport<'_>, entry: &IndexedRun<'_>) -> String {
+    let IndexedRun { index, run, .. } = *entry;
+    let at = |name: &str| format!("/runs/{index}/{name}");
+    let error = |name: &str, n: u64| count(&at(&format!("errors/{name}")), n);
+    let mut row = format!("<tr><th scope=\"row\">{}</th>", Escaped(report.name(entry.store)));
+    let mut cell = |html: &str| {
+        let _ = write!(row, "<td>{html}</td>");
+    };
+    cell(&value(&at("fp_rate"), run.fp_rate, &rate_label(run.fp_rate)));
+    for text in [&run.equal, &run.feedback] {
+        cell(&Escaped(text).to_string());
     }
-    html.push_str("</ol><ul>");
-    for (id, heading) in
-        [("runs", "All runs"), ("parameters", "Parameters"), ("definitions", "Definitions")]
-    {
-        let _ = write!(html, "<li><a href=\"#{id}\">{heading}</a></li>");
+    cell(&value(&at("seed"), run.seed, &run.seed.to_string()));
+    for text in [&run.layout, &run.expire] {
+        cell(&Escaped(text).to_string());
     }
-    html.push_str("</ul></nav>");
-    html
+    cell(&count(&at("cells"), run.cells));
+    cell(&count(&at("hashes"), run.hashes as u64));
+    cell(&count(&at("cell_bits"), run.cell_bits.into()));
+    cell(&value(&at("bits"), run.bits, &bytes(run.bits.div_ceil(8))));
+    cell(&tenths(&at("bits_per_flow"), run.bits_per_flow));
+    for kind in ErrorMetric::ALL {
+        row.push_str(&rate_cell(entry, kind));
+    }
+    let mut cell = |html: &str| {
+        let _ = write!(row, "<td>{html}</td>");
+    };
+    let wrong = error("flows_wrong", run.errors.flows_wrong);
+    cell(&format!("{wrong} of {}", error("flows_total", run.errors.flows_total)));
+    cell(&error("alerts_missed", run.errors.alerts_missed));
+    cell(&error("alerts_spurious", run.errors.alerts_spurious));
+    cell(&tenths(&at("missed_alerts_per_hour"), run.missed_alerts_per_hour));
+    cell(&tenths(&at("spurious_alerts_per_hour"), run.spurious_alerts_per_hour));
+    cell(&value(&at("seconds"), run.seconds, &format!("{:.2}", run.seconds)));
+    row.push_str("</tr>");
+    row
 }
 
-/// How to get this report again, and what its words mean.
-pub fn closing(view: &View<'_>) -> String {
-    format!("{}{}", parameters(view), definitions(view))
-}
-
-fn parameters(view: &View<'_>) -> String {
-    let (asked, trace, load) = (&view.report.parameters, &view.report.trace, &view.report.load);
+/// Parameters: how to repeat this report, and the load of the trace.
+pub fn parameters(report: &GroupedReport<'_>) -> String {
+    let (asked, trace, load) =
+        (&report.document.parameters, &report.document.trace, &report.document.load);
     let mut html = format!(
         "<section id=\"parameters\"><h2>Parameters</h2><p>This report again:</p>\
          <pre class=\"command\"><code><bdi>{}</bdi></code></pre><dl class=\"pairs\">",
@@ -72,7 +106,7 @@ fn parameters(view: &View<'_>) -> String {
     let mut pair = |name: &str, html_value: &str| {
         let _ = write!(html, "<div><dt>{name}</dt><dd>{html_value}</dd></div>");
     };
-    let text = |words: &str| Escaped(words).to_string();
+    let text = |text: &str| Escaped(text).to_string();
     pair("acsm", &text(&asked.version));
     pair("preset", &text(&asked.preset));
     pair("rules", &text(&asked.rules));
@@ -86,9 +120,9 @@ fn parameters(view: &View<'_>) -> String {
     }
     let seeds: Vec<String> = asked.seeds.iter().map(u64::to_string).collect();
     pair("seeds", &seeds.join(", "));
-    pair("states", &states(view));
+    pair("states", &states(report));
     let entropy = load.state_entropy_bits;
-    let shown = format!("{entropy:.3} bits a flow");
+    let shown = format!("{entropy:.3} bits per flow");
     pair("entropy of states", &value("/load/state_entropy_bits", entropy, &shown));
     pair("packets", &count("/trace/packets", trace.packets));
     if !trace.skipped.is_empty() {
@@ -109,9 +143,9 @@ fn parameters(view: &View<'_>) -> String {
     html
 }
 
-/// Each state with its part of the lookups.
-fn states(view: &View<'_>) -> String {
-    let shares = &view.report.load.state_shares;
+/// Each state with its share of the lookups.
+fn states(report: &GroupedReport<'_>) -> String {
+    let shares = &report.document.load.state_shares;
     let state = |(at, name): (usize, &String)| match shares.get(at) {
         Some(share) => {
             let shown = format!("{:.1} %", share * 100.0);
@@ -123,10 +157,12 @@ fn states(view: &View<'_>) -> String {
         }
         None => Escaped(name).to_string(),
     };
-    let states: Vec<String> = view.report.parameters.states.iter().enumerate().map(state).collect();
+    let states: Vec<String> =
+        report.document.parameters.states.iter().enumerate().map(state).collect();
     states.join(", ")
 }
 
+/// Terms and their definitions; HTML.
 const DEFINITIONS: [(&str, &str); 12] = [
     (
         "false positive",
@@ -166,7 +202,8 @@ const DEFINITIONS: [(&str, &str); 12] = [
     ),
 ];
 
-fn definitions(view: &View<'_>) -> String {
+/// The terms used in this report.
+pub fn definitions(report: &GroupedReport<'_>) -> String {
     let mut html = String::from(
         "<section id=\"definitions\"><h2>Definitions</h2><p>Each answer is held against that of an \
          exact table on the same packets, before the packet changes either; aging is the same in \
@@ -178,7 +215,7 @@ fn definitions(view: &View<'_>) -> String {
     let _ = write!(
         html,
         "</dl><p class=\"more\">More: <i>docs/compare.md</i> and <i>docs/json.md</i> of acsm {}.</p></section>",
-        Escaped(&view.report.parameters.version)
+        Escaped(&report.document.parameters.version)
     );
     html
 }

@@ -1,17 +1,17 @@
-//! The comparison on a terminal: a table for each way of being equal and each loop, with bars.
+//! The comparison as text: a table with bars for each equal quantity and each loop.
 
 use std::io::{self, Write};
 
-use super::{CompareReport, Run};
-use crate::report::text::{FAINT, HEADING, bar, duration, grouped};
+use super::json::{CompareReport, Run};
+use crate::report::format::{FAINT, HEADING, bar, duration, grouped};
 use crate::time::NANOS_PER_SEC;
 
 /// Columns of the longest bar.
 const BAR_COLUMNS: usize = 24;
-/// Bars begin at 1e-6.
+/// Decades that bars cover: they start at 1e-6.
 const DECADES: f64 = 6.0;
 
-/// Writes the whole of it.
+/// Writes the tables and the conclusions.
 pub fn write(report: &CompareReport, out: &mut impl Write) -> io::Result<()> {
     let (trace, load) = (&report.trace, &report.load);
     let span = duration((load.seconds * NANOS_PER_SEC as f64) as u64);
@@ -29,11 +29,11 @@ pub fn write(report: &CompareReport, out: &mut impl Write) -> io::Result<()> {
         let title = format!("Equal {equal}, {feedback} loop");
         writeln!(
             out,
-            "\n{HEADING}{title:<26}    bits  wrong answers a lookup      alerts       flows{HEADING:#}"
+            "\n{HEADING}{title:<26}    bits  wrong answers per lookup    alerts       flows{HEADING:#}"
         )?;
         writeln!(
             out,
-            "{FAINT}  p        store          k  a flow  of strangers  of flows  missed  made up  \
+            "{FAINT}  p        store          k  / flow     of absent of extant  missed  made up  \
              ever wrong, 1e-6 to 1 on a log scale{FAINT:#}"
         )?;
         let mut last_p = None;
@@ -55,7 +55,7 @@ fn states(report: &CompareReport) -> String {
     format!("{} ({entropy:.2} bits)", if seen.is_empty() { "-".into() } else { seen.join(", ") })
 }
 
-/// The ways of being equal, each with its loops, in the order of the runs.
+/// Equal quantity and loop of each table, in the order of the runs.
 fn tables(report: &CompareReport) -> Vec<(String, String)> {
     let mut tables = Vec::new();
     for run in &report.runs {
@@ -69,10 +69,10 @@ fn tables(report: &CompareReport) -> Vec<(String, String)> {
 
 fn row(out: &mut impl Write, p: &str, run: &Run) -> io::Result<()> {
     let errors = &run.errors;
-    let strangers = errors.false_positive + errors.dont_know_absent;
-    let flows = errors.false_negative + errors.dont_know + errors.false_return;
+    let absent = errors.false_positive + errors.dont_know_absent;
+    let extant = errors.false_negative + errors.dont_know + errors.false_return;
     let wrong = errors.flows_wrong as f64 / errors.flows_total.max(1) as f64;
-    // What is there at all is drawn.
+    // A value above zero always has a bar.
     let drawn = if wrong > 0.0 { (wrong.log10() + DECADES).max(f64::MIN_POSITIVE) } else { 0.0 };
     writeln!(
         out,
@@ -80,8 +80,8 @@ fn row(out: &mut impl Write, p: &str, run: &Run) -> io::Result<()> {
         run.store(),
         if run.hashes == 0 { "-".to_owned() } else { run.hashes.to_string() },
         run.bits_per_flow,
-        rate(strangers, errors.lookups_absent),
-        rate(flows, errors.lookups_extant),
+        rate(absent, errors.lookups_absent),
+        rate(extant, errors.lookups_extant),
         grouped(errors.alerts_missed),
         grouped(errors.alerts_spurious),
         rate(errors.flows_wrong, errors.flows_total),
@@ -89,7 +89,7 @@ fn row(out: &mut impl Write, p: &str, run: &Run) -> io::Result<()> {
     )
 }
 
-/// A rate; none seen in n is at most 3/n.
+/// A rate; zero errors in n lookups are stated as at most 3/n.
 fn rate(count: u64, of: u64) -> String {
     match (count, of) {
         (_, 0) => "-".to_owned(),

@@ -1,36 +1,37 @@
-//! Error by kind, against the preset rate and against memory.
+//! Figures of the error rates by kind, against the preset rate p and against memory.
 
 use std::fmt::Write as _;
 
-use super::kind::Kind;
-use super::number::{rate_cell, scientific, tenths, value};
-use super::section::{Group as FigureGroup, Section, described, share_y_range, table};
-use super::view::{Group, Placed, View, rate_label};
+use super::elements::{
+    FigureGroup, Section, described, rate_cell, share_y_range, table, tenths, value,
+};
+use super::runs::{ErrorMetric, GroupedReport, IndexedRun, RunGroup, rate_label};
 use crate::report::compare::Run;
-use crate::report::markup::Escaped;
+use crate::report::escape::Escaped;
+use crate::report::format::scientific;
 use crate::report::plot::{Axis, Figure, Point, Scale};
 
-/// What errors are drawn against.
+/// The horizontal axis.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Against {
     Rate,
     Memory,
 }
 
-pub fn against_rate(view: &View<'_>) -> Section {
+pub fn against_rate(report: &GroupedReport<'_>) -> Section {
     Section {
         id: "error-by-rate",
         heading: "Error by kind against p",
         lead: format!(
             "<p>p is the rate of false positives that a Bloom filter is sized for: a smaller p means \
              more memory, so memory grows to the right. {}</p>",
-            how_to_read(view)
+            how_to_read(report)
         ),
-        figures: groups(view, Against::Rate),
+        figures: groups(report, Against::Rate),
     }
 }
 
-pub fn against_memory(view: &View<'_>) -> Section {
+pub fn against_memory(report: &GroupedReport<'_>) -> Section {
     Section {
         id: "error-by-memory",
         heading: "Error by kind against memory",
@@ -38,13 +39,13 @@ pub fn against_memory(view: &View<'_>) -> Section {
             "<p>The same runs by the memory they took, everything a store allocates counted. Lower \
                and further to the left is better.</p>"
                 .to_owned(),
-        figures: groups(view, Against::Memory),
+        figures: groups(report, Against::Memory),
     }
 }
 
-/// What markers stand for, in this report.
-fn how_to_read(view: &View<'_>) -> &'static str {
-    match view.is_repeated() {
+/// The explanation of the markers.
+fn how_to_read(report: &GroupedReport<'_>) -> &'static str {
+    match report.is_repeated() {
         true => {
             "Each marker is one seed; the line goes through their mean. A hollow marker with an \
              arrow: none was seen, and the rate is at most this (3/n)."
@@ -56,11 +57,16 @@ fn how_to_read(view: &View<'_>) -> &'static str {
     }
 }
 
-fn groups(view: &View<'_>, against: Against) -> Vec<FigureGroup> {
-    view.groups.iter().enumerate().map(|(at, group)| figure(view, group, against, at)).collect()
+fn groups(report: &GroupedReport<'_>, against: Against) -> Vec<FigureGroup> {
+    report.groups.iter().enumerate().map(|(at, group)| figure(report, group, against, at)).collect()
 }
 
-fn figure(view: &View<'_>, group: &Group<'_>, against: Against, at: usize) -> FigureGroup {
+fn figure(
+    report: &GroupedReport<'_>,
+    group: &RunGroup<'_>,
+    against: Against,
+    at: usize,
+) -> FigureGroup {
     let axis = match against {
         Against::Rate => Axis::new("p, smaller to the right", Scale::Log).falling(),
         Against::Memory => Axis::new("bits per flow", Scale::Log),
@@ -69,8 +75,9 @@ fn figure(view: &View<'_>, group: &Group<'_>, against: Against, at: usize) -> Fi
         Against::Rate => -run.fp_rate,
         Against::Memory => run.bits_per_flow,
     });
-    let panel = |kind: Kind| {
-        let series = view.lines(&runs, |placed| point(view, placed, kind, x(placed.run, against)));
+    let panel = |kind: ErrorMetric| {
+        let series =
+            report.series(&runs, |entry| point(report, entry, kind, x(entry.run, against)));
         let name = if against == Against::Rate { "rate" } else { "memory" };
         Figure {
             id: format!("by-{name}-{at}-{}", kind.rate_name().replace('_', "-")),
@@ -83,9 +90,9 @@ fn figure(view: &View<'_>, group: &Group<'_>, against: Against, at: usize) -> Fi
             ..Figure::default()
         }
     };
-    let mut panels = Kind::ALL.map(panel);
+    let mut panels = ErrorMetric::ALL.map(panel);
     share_y_range(&mut panels);
-    let table = numbers(view, &runs, against);
+    let table = numbers(report, &runs, against);
     FigureGroup { caption: group.caption(), panels: panels.into(), table }
 }
 
@@ -96,11 +103,16 @@ fn x(run: &Run, against: Against) -> f64 {
     }
 }
 
-/// Where a run is; nowhere if it was never asked.
-fn point(view: &View<'_>, placed: &Placed<'_>, kind: Kind, x: f64) -> Option<Point> {
-    let (rate, [low, high]) = (kind.rate(placed.run), kind.interval(placed.run));
-    let note = view.note(placed);
-    match (kind.asked(placed.run), rate) {
+/// The point of a run; `None` if no lookup could have this error.
+fn point(
+    report: &GroupedReport<'_>,
+    entry: &IndexedRun<'_>,
+    kind: ErrorMetric,
+    x: f64,
+) -> Option<Point> {
+    let (rate, [low, high]) = (kind.rate(entry.run), kind.interval(entry.run));
+    let note = report.note(entry);
+    match (kind.lookups(entry.run), rate) {
         (0, _) => None,
         (_, 0.0) => {
             let note = format!("{note}: none seen, at most {}", scientific(high));
@@ -110,20 +122,20 @@ fn point(view: &View<'_>, placed: &Placed<'_>, kind: Kind, x: f64) -> Option<Poi
             let shown = [rate, low, high].map(scientific);
             let note = format!("{note}: {} ({} to {})", shown[0], shown[1], shown[2]);
             let point = Point::at(x, rate).noted(note);
-            Some(if view.is_repeated() { point } else { point.between(low, high) })
+            Some(if report.is_repeated() { point } else { point.between(low, high) })
         }
     }
 }
 
-fn numbers(view: &View<'_>, runs: &[Placed<'_>], against: Against) -> String {
+fn numbers(report: &GroupedReport<'_>, runs: &[IndexedRun<'_>], against: Against) -> String {
     let mut heads = match against {
         Against::Rate => vec!["store", "p", "seed", "bits per flow"],
         Against::Memory => vec!["store", "bits per flow", "p", "seed"],
     };
-    heads.extend(Kind::ALL.map(Kind::title));
+    heads.extend(ErrorMetric::ALL.map(ErrorMetric::title));
     let mut rows = String::new();
-    for placed in runs {
-        let Placed { index, run, .. } = placed;
+    for entry in runs {
+        let IndexedRun { index, run, .. } = entry;
         let p = value(&format!("/runs/{index}/fp_rate"), run.fp_rate, &rate_label(run.fp_rate));
         let seed = value(&format!("/runs/{index}/seed"), run.seed, &run.seed.to_string());
         let bits = tenths(&format!("/runs/{index}/bits_per_flow"), run.bits_per_flow);
@@ -131,12 +143,12 @@ fn numbers(view: &View<'_>, runs: &[Placed<'_>], against: Against) -> String {
             Against::Rate => [p, seed, bits],
             Against::Memory => [bits, p, seed],
         };
-        let _ = write!(rows, "<tr><th scope=\"row\">{}</th>", Escaped(view.name(placed.store)));
+        let _ = write!(rows, "<tr><th scope=\"row\">{}</th>", Escaped(report.name(entry.store)));
         for cell in first {
             let _ = write!(rows, "<td>{cell}</td>");
         }
-        for kind in Kind::ALL {
-            rows.push_str(&rate_cell(placed, kind));
+        for kind in ErrorMetric::ALL {
+            rows.push_str(&rate_cell(entry, kind));
         }
         rows.push_str("</tr>");
     }

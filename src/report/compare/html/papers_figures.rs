@@ -1,17 +1,18 @@
-//! kBF against sBF as the last two figures of the kBF papers show them (2014: 14 and 15; journal: 24
-//! and 25): the ratio of false negatives and that of all errors, against p.
+//! kBF against sBF as in the last two figures of the kBF papers (2014: 14 and 15; journal: 24 and 25):
+//! the ratio of false negatives and that of all errors, against p.
 //!
-//! Their false negative is a null answer for a flow that is there, whatever the reason: ours and
-//! "don't know" together.
+//! The papers' false negative is any null answer for an extant flow: the sum of our false negatives and
+//! "don't know".
 
 use std::fmt::Write as _;
 
-use super::kind::Kind;
-use super::number::{quotient, rate_cell, scientific, value};
-use super::section::{Group as FigureGroup, Section, described, share_y_range, table};
-use super::view::{Group, Placed, View, rate_label};
-use crate::report::compare::Run;
-use crate::report::markup::Escaped;
+use super::elements::{
+    FigureGroup, Section, described, quotient, rate_cell, share_y_range, table, value,
+};
+use super::runs::{ErrorMetric, GroupedReport, IndexedRun, RunGroup, rate_label};
+use crate::report::compare::{PAPER_STORES, Run};
+use crate::report::escape::Escaped;
+use crate::report::format::scientific;
 use crate::report::plot::{Axis, Figure, Point, Scale};
 
 const LEAD: &str = "<p>As the last two figures of the kBF papers (14 and 15 in 2014, 24 and 25 in the \
@@ -19,10 +20,10 @@ const LEAD: &str = "<p>As the last two figures of the kBF papers (14 and 15 in 2
     negative and don’t know together. They report that the kBF’s errors fall steeply with p, that \
     the sBF’s hardly move, and that the kBF is far better.</p>";
 
-pub fn section(view: &View<'_>) -> Section {
-    let groups = view.groups.iter().enumerate();
+pub fn section(report: &GroupedReport<'_>) -> Section {
+    let groups = report.groups.iter().enumerate();
     let figures: Vec<FigureGroup> =
-        groups.filter_map(|(at, group)| figure(view, group, at)).collect();
+        groups.filter_map(|(at, group)| figure(report, group, at)).collect();
     let lead = match figures.is_empty() {
         true => format!(
             "{LEAD}<p>Neither <code>kbf</code> nor <code>sbf</code> is in this comparison.</p>"
@@ -32,23 +33,23 @@ pub fn section(view: &View<'_>) -> Section {
     Section { id: "papers", heading: "kBF and sBF as in the papers", lead, figures }
 }
 
-/// Null answers for flows that are there, and their part of what was asked.
+/// Null answers for extant flows: their number, and their share of the lookups of extant flows.
 fn null_answers(run: &Run) -> (u64, f64) {
     let errors = &run.errors;
     let nulls = errors.false_negative.saturating_add(errors.dont_know);
     (nulls, nulls as f64 / errors.lookups_extant as f64)
 }
 
-fn figure(view: &View<'_>, group: &Group<'_>, at: usize) -> Option<FigureGroup> {
+fn figure(report: &GroupedReport<'_>, group: &RunGroup<'_>, at: usize) -> Option<FigureGroup> {
     let mut runs = group.sorted_by(|run| -run.fp_rate);
-    runs.retain(|placed| ["kbf", "sbf"].contains(&placed.run.backend.as_str()));
+    runs.retain(|entry| PAPER_STORES.iter().any(|store| store.name() == entry.run.backend));
     if runs.is_empty() {
         return None;
     }
     let axis = Axis::new("p, smaller to the right", Scale::Log).falling();
     let panel =
-        |name: &str, title: &str, unit: &str, point: &dyn Fn(&Placed<'_>) -> Option<Point>| {
-            let series = view.lines(&runs, point);
+        |name: &str, title: &str, unit: &str, point: &dyn Fn(&IndexedRun<'_>) -> Option<Point>| {
+            let series = report.series(&runs, point);
             Figure {
                 id: format!("papers-{at}-{name}"),
                 title: title.to_owned(),
@@ -65,28 +66,34 @@ fn figure(view: &View<'_>, group: &Group<'_>, at: usize) -> Option<FigureGroup> 
             "null",
             "False negative error ratio",
             "null answers per lookup of an extant flow",
-            &|placed| {
-                let run = placed.run;
+            &|entry| {
+                let run = entry.run;
                 let (nulls, ratio) = null_answers(run);
                 let most = 3.0 / run.errors.lookups_extant as f64;
-                point(view, placed, nulls, ratio, most)
+                point(report, entry, nulls, ratio, most)
             },
         ),
-        panel("total", "Total error ratio", "errors of any kind per lookup", &|placed| {
+        panel("total", "Total error ratio", "errors of any kind per lookup", &|entry| {
             let (rate, [_, high]) =
-                (Kind::Total.rate(placed.run), Kind::Total.interval(placed.run));
-            point(view, placed, u64::from(rate > 0.0), rate, high)
+                (ErrorMetric::Total.rate(entry.run), ErrorMetric::Total.interval(entry.run));
+            point(report, entry, u64::from(rate > 0.0), rate, high)
         }),
     ];
     share_y_range(&mut panels);
-    let table = numbers(view, &runs);
+    let table = numbers(report, &runs);
     Some(FigureGroup { caption: group.caption(), panels: panels.into(), table })
 }
 
-fn point(view: &View<'_>, placed: &Placed<'_>, seen: u64, ratio: f64, most: f64) -> Option<Point> {
-    let (x, note) = (placed.run.fp_rate, view.note(placed));
+fn point(
+    report: &GroupedReport<'_>,
+    entry: &IndexedRun<'_>,
+    seen: u64,
+    ratio: f64,
+    most: f64,
+) -> Option<Point> {
+    let (x, note) = (entry.run.fp_rate, report.note(entry));
     if !most.is_finite() {
-        return None; // never asked
+        return None; // there were no such lookups
     }
     Some(match seen {
         0 => Point::at(x, most)
@@ -96,10 +103,10 @@ fn point(view: &View<'_>, placed: &Placed<'_>, seen: u64, ratio: f64, most: f64)
     })
 }
 
-fn numbers(view: &View<'_>, runs: &[Placed<'_>]) -> String {
+fn numbers(report: &GroupedReport<'_>, runs: &[IndexedRun<'_>]) -> String {
     let mut rows = String::new();
-    for placed in runs {
-        let Placed { index, run, .. } = placed;
+    for entry in runs {
+        let IndexedRun { index, run, .. } = entry;
         let at = |name: &str| format!("/runs/{index}/errors/{name}");
         let p = value(&format!("/runs/{index}/fp_rate"), run.fp_rate, &rate_label(run.fp_rate));
         let seed = value(&format!("/runs/{index}/seed"), run.seed, &run.seed.to_string());
@@ -118,8 +125,8 @@ fn numbers(view: &View<'_>, runs: &[Placed<'_>]) -> String {
         let _ = write!(
             rows,
             "<tr><th scope=\"row\">{}</th><td>{p}</td><td>{seed}</td><td>{ratio}</td>{}</tr>",
-            Escaped(view.name(placed.store)),
-            rate_cell(placed, Kind::Total)
+            Escaped(report.name(entry.store)),
+            rate_cell(entry, ErrorMetric::Total)
         );
     }
     table(&["store", "p", "seed", "False negative ratio", "Total error ratio"], &rows)

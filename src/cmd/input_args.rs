@@ -1,4 +1,4 @@
-//! The options that say what to read, shared by every command that reads captures.
+//! Options for the input, shared by all commands that read captures.
 
 use std::path::{Path, PathBuf};
 use std::slice;
@@ -11,7 +11,7 @@ use crate::capture::parse::{ParseOptions, Parser};
 use crate::capture::{CaptureError, FileSource, Filter, TimeWindow};
 use crate::time::Timestamp;
 
-/// Which packets to look at.
+/// Which packets to read.
 #[derive(Debug, Args)]
 pub struct InputArgs {
     /// Captures (pcap, pcapng; plain, gzip, zstd, xz, lz4), directories of them, or - for stdin
@@ -30,7 +30,7 @@ pub struct InputArgs {
     #[arg(long, value_name = "BPF")]
     pub filter: Option<String>,
 
-    /// Leave tunnels closed: count TCP only where the outermost IP header carries it
+    /// Do not look into tunnels: count TCP only behind the outermost IP header
     #[arg(long)]
     pub no_tunnels: bool,
 }
@@ -54,8 +54,8 @@ impl InputArgs {
         Ok(source.filtered(filter))
     }
 
-    /// Whether the file at `path` is read: as one of the inputs, by whatever name, or as a capture
-    /// of a directory that is one.
+    /// Whether the file at `path` is read: as one of the inputs, under any name, or as a capture in an
+    /// input directory.
     pub fn reads(&self, path: &Path) -> bool {
         let Ok(real) = path.canonicalize() else { return false };
         let is_capture = || FileSource::open(slice::from_ref(&real), TimeWindow::default()).is_ok();
@@ -65,7 +65,7 @@ impl InputArgs {
             .any(|input| input == real || Some(input.as_path()) == real.parent() && is_capture())
     }
 
-    /// The parser that these options ask for.
+    /// The parser with these options.
     pub fn parser(&self) -> Parser {
         Parser::new(ParseOptions { no_tunnels: self.no_tunnels })
     }

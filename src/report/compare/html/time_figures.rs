@@ -1,59 +1,64 @@
-//! Error and fill over trace time: whether a store settles, or goes on getting worse.
+//! Figures of error rate and fill ratio over trace time: does a store reach a steady state?
 
 use std::fmt::Write as _;
 
-use super::section::{Group as FigureGroup, Section, described, share_y_range, table};
-use super::view::{Group, Placed, View, rate_label};
+use super::elements::{FigureGroup, Section, described, share_y_range, table};
+use super::runs::{GroupedReport, IndexedRun, RunGroup, rate_label};
 use crate::report::compare::Moment;
-use crate::report::markup::Escaped;
+use crate::report::escape::Escaped;
 use crate::report::plot::{Axis, Figure, Point, Scale};
 
-/// A rate of fewer is mostly chance.
-const ERRORS_A_STRETCH: u64 = 10;
+/// Fewest errors for a rate that is not mostly chance.
+const ERRORS_PER_POINT: u64 = 10;
 
-pub fn section(view: &View<'_>) -> Section {
+pub fn section(report: &GroupedReport<'_>) -> Section {
     let mut figures: Vec<FigureGroup> = vec![];
-    for group in chosen(view) {
+    for group in chosen(report) {
         for rate in group.rates() {
-            figures.extend(figure(view, group, rate, figures.len()));
+            figures.extend(figure(report, group, rate, figures.len()));
         }
     }
     share_error_range(&mut figures);
     let lead = match figures.is_empty() {
         true => "<p>These runs were not followed over time.</p>".to_owned(),
-        false => lead(view),
+        false => lead(report),
     };
     Section { id: "over-time", heading: "Error and fill over trace time", lead, figures }
 }
 
-fn lead(view: &View<'_>) -> String {
-    let seed = match view.is_repeated() {
+fn lead(report: &GroupedReport<'_>) -> String {
+    let seed = match report.is_repeated() {
         true => " Of several seeds, the first is shown.",
         false => "",
     };
     format!(
         "<p>Errors of one stretch of the trace after the other, each as long as it takes for \
-         {ERRORS_A_STRETCH} errors, and the part of each store in use. A line that goes on rising has \
+         {ERRORS_PER_POINT} errors, and the part of each store in use. A line that goes on rising has \
          not settled: a longer trace would show a larger error.{seed}</p>"
     )
 }
 
-/// The closed loop of each way of being equal, for that is what a user gets; the open one where it
-/// is all there is.
-fn chosen<'v, 'a>(view: &'v View<'a>) -> impl Iterator<Item = &'v Group<'a>> {
-    view.groups.iter().filter(|group| {
+/// For each equal quantity the closed loop, which is that of operation; the open one if it is the
+/// only one.
+fn chosen<'r, 'a>(report: &'r GroupedReport<'a>) -> impl Iterator<Item = &'r RunGroup<'a>> {
+    report.groups.iter().filter(|group| {
         let is_closed =
-            |other: &&Group<'_>| other.equal == group.equal && other.feedback == "closed";
-        group.feedback == "closed" || !view.groups.iter().any(|other| is_closed(&other))
+            |other: &&RunGroup<'_>| other.equal == group.equal && other.feedback == "closed";
+        group.feedback == "closed" || !report.groups.iter().any(|other| is_closed(&other))
     })
 }
 
-fn figure(view: &View<'_>, group: &Group<'_>, rate: f64, at: usize) -> Option<FigureGroup> {
-    let mut runs: Vec<Placed<'_>> = vec![];
-    for placed in group.runs.iter().filter(|placed| placed.run.fp_rate == rate) {
-        let first_seed = runs.iter().all(|other| other.store != placed.store);
-        if first_seed && !placed.run.timeline.is_empty() {
-            runs.push(*placed);
+fn figure(
+    report: &GroupedReport<'_>,
+    group: &RunGroup<'_>,
+    rate: f64,
+    at: usize,
+) -> Option<FigureGroup> {
+    let mut runs: Vec<IndexedRun<'_>> = vec![];
+    for entry in group.runs.iter().filter(|entry| entry.run.fp_rate == rate) {
+        let first_seed = runs.iter().all(|other| other.store != entry.store);
+        if first_seed && !entry.run.timeline.is_empty() {
+            runs.push(*entry);
         }
     }
     if runs.is_empty() {
@@ -62,10 +67,10 @@ fn figure(view: &View<'_>, group: &Group<'_>, rate: f64, at: usize) -> Option<Fi
     type Points = fn(&[Moment]) -> Vec<Point>;
     let panel = |name: &str, title: &str, unit: &str, scale: Scale, points: Points| {
         let x_axis = Axis::new("trace time", Scale::Time);
-        let mut series = view.lines(&runs, |_| Some(Point::at(0.0, 0.0)));
+        let mut series = report.series(&runs, |_| Some(Point::at(0.0, 0.0)));
         for series in &mut series {
-            let own = runs.iter().find(|placed| placed.store == series.look);
-            series.points = own.map_or(vec![], |placed| points(&placed.run.timeline));
+            let own = runs.iter().find(|entry| entry.store == series.style);
+            series.points = own.map_or(vec![], |entry| points(&entry.run.timeline));
         }
         Figure {
             id: format!("time-{at}-{name}"),
@@ -83,19 +88,19 @@ fn figure(view: &View<'_>, group: &Group<'_>, rate: f64, at: usize) -> Option<Fi
     Some(FigureGroup {
         caption: format!("p = {}. {}", rate_label(rate), group.caption()),
         panels: vec![error, fill],
-        table: numbers(view, &runs),
+        table: numbers(report, &runs),
     })
 }
 
-/// One point for each stretch of steps that holds enough errors for a rate, at its end; what is left
-/// over at the end of the trace is a stretch, too.
+/// One point per interval of steps with enough errors for a rate, at its end; the remainder at the end of
+/// the trace is an interval too.
 fn error_points(timeline: &[Moment]) -> Vec<Point> {
     let (mut points, mut lookups, mut errors) = (vec![], 0_u64, 0_u64);
     for (at, moment) in timeline.iter().enumerate() {
         lookups = lookups.saturating_add(moment.lookups);
         errors = errors.saturating_add(moment.errors);
         let last = at + 1 == timeline.len();
-        if lookups == 0 || (errors < ERRORS_A_STRETCH && !last) {
+        if lookups == 0 || (errors < ERRORS_PER_POINT && !last) {
             continue;
         }
         points.push(match errors {
@@ -111,7 +116,7 @@ fn fill_points(timeline: &[Moment]) -> Vec<Point> {
     timeline.iter().map(|moment| Point::at(moment.at_seconds, moment.fill_ratio)).collect()
 }
 
-/// Errors at one rate are compared with those at another.
+/// Gives the error figures of all rates the same vertical range.
 fn share_error_range(figures: &mut [FigureGroup]) {
     let mut errors: Vec<Figure> =
         figures.iter().filter_map(|figure| figure.panels.first().cloned()).collect();
@@ -123,11 +128,11 @@ fn share_error_range(figures: &mut [FigureGroup]) {
     }
 }
 
-fn numbers(view: &View<'_>, runs: &[Placed<'_>]) -> String {
+fn numbers(report: &GroupedReport<'_>, runs: &[IndexedRun<'_>]) -> String {
     let mut rows = String::new();
-    for placed in runs {
-        let (index, name) = (placed.index, Escaped(view.name(placed.store)));
-        for (step, moment) in placed.run.timeline.iter().enumerate() {
+    for entry in runs {
+        let (index, name) = (entry.index, Escaped(report.name(entry.store)));
+        for (step, moment) in entry.run.timeline.iter().enumerate() {
             let Moment { at_seconds, lookups, errors, fill_ratio } = moment;
             let _ = write!(
                 rows,
@@ -145,7 +150,7 @@ mod tests {
     use crate::report::plot::Bound;
 
     #[test]
-    fn stretches_hold_enough_errors() {
+    fn points_are_rates_of_enough_errors() {
         let step = |at: u32, errors: u64| Moment {
             at_seconds: f64::from(at),
             lookups: 100,

@@ -1,4 +1,4 @@
-//! `inspect --json`: the names that programs rely on.
+//! The document of `acsm inspect --json`.
 
 use serde::Serialize;
 
@@ -6,9 +6,9 @@ use super::Facts;
 use crate::flow::TcpFlags;
 use crate::report::trace::TraceReport;
 
-/// The one document that `acsm inspect --json` prints.
+/// The document that `acsm inspect --json` prints.
 #[derive(Debug, Clone, Serialize)]
-#[allow(missing_docs)] // the contract in docs/json.md describes each name
+#[allow(missing_docs)] // docs/json.md describes each key
 pub struct Summary {
     #[serde(flatten)]
     pub trace: TraceReport,
@@ -25,7 +25,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// The contract's view of `facts`.
+    /// Summarises `facts`.
     pub fn new(facts: &Facts, trace: TraceReport) -> Self {
         Summary {
             trace,

@@ -1,21 +1,19 @@
-//! Bits per flow against the fewest that the measured error allows.
+//! Figure of the bits per flow against the information-theoretic bound at the measured error rate.
 
 use std::f64::consts::LOG2_E;
 use std::fmt::Write as _;
 
-use super::kind::Kind;
-use super::number::{quotient, rate_cell, tenths, value};
-use super::section::{Group as FigureGroup, Section, described, table};
-use super::view::{Group, Placed, View, rate_label};
-use crate::report::markup::Escaped;
-use crate::report::plot::{Axis, Figure, Point, Scale, Series, look};
+use super::elements::{FigureGroup, Section, described, quotient, rate_cell, table, tenths, value};
+use super::runs::{ErrorMetric, GroupedReport, IndexedRun, RunGroup, rate_label};
+use crate::report::escape::Escaped;
+use crate::report::plot::{Axis, Figure, Point, Scale, Series, style};
 use acsm_model::bound::membership_bits;
 
-/// Enough for a curve that looks smooth.
+/// Segments of the curve: enough to look smooth.
 const CURVE_STEPS: i32 = 24;
 
-pub fn section(view: &View<'_>) -> Section {
-    let groups = view.groups.iter().enumerate();
+pub fn section(report: &GroupedReport<'_>) -> Section {
+    let groups = report.groups.iter().enumerate();
     Section {
         id: "bound",
         heading: "Bits per flow against the bound",
@@ -24,18 +22,18 @@ pub fn section(view: &View<'_>) -> Section {
                A store on the dashed line wastes nothing. A hollow marker with an arrow: no false \
                positive was seen, so the rate is at most this.</p>"
             .to_owned(),
-        figures: groups.map(|(at, group)| figure(view, group, at)).collect(),
+        figures: groups.map(|(at, group)| figure(report, group, at)).collect(),
     }
 }
 
-fn figure(view: &View<'_>, group: &Group<'_>, at: usize) -> FigureGroup {
+fn figure(report: &GroupedReport<'_>, group: &RunGroup<'_>, at: usize) -> FigureGroup {
     let runs = group.sorted_by(|run| -run.fp_rate);
     let x_axis = Axis::new("measured rate of false positives", Scale::Log).falling();
-    let mut series = view.lines(&runs, |placed| point(view, placed));
+    let mut series = report.series(&runs, |entry| point(report, entry));
     let xs = series.iter().flat_map(|series| &series.points).map(|point| point.x);
     let range = x_axis.range_of(xs);
     let description = described("Bits per flow", &x_axis, &series);
-    series.push(curve(view, range));
+    series.push(curve(report, range));
     let panel = Figure {
         id: format!("bound-{at}"),
         title: "Memory for the error it gives".to_owned(),
@@ -45,33 +43,33 @@ fn figure(view: &View<'_>, group: &Group<'_>, at: usize) -> FigureGroup {
         series,
         ..Figure::default()
     };
-    FigureGroup { caption: group.caption(), panels: vec![panel], table: numbers(view, &runs) }
+    FigureGroup { caption: group.caption(), panels: vec![panel], table: numbers(report, &runs) }
 }
 
-fn point(view: &View<'_>, placed: &Placed<'_>) -> Option<Point> {
-    let (kind, run) = (Kind::FalsePositive, placed.run);
+fn point(report: &GroupedReport<'_>, entry: &IndexedRun<'_>) -> Option<Point> {
+    let (kind, run) = (ErrorMetric::FalsePositive, entry.run);
     let (rate, [_, high]) = (kind.rate(run), kind.interval(run));
-    let note = format!("{}: {:.1} bits per flow", view.note(placed), run.bits_per_flow);
-    match (kind.asked(run), rate) {
+    let note = format!("{}: {:.1} bits per flow", report.note(entry), run.bits_per_flow);
+    match (kind.lookups(run), rate) {
         (0, _) => None,
         (_, 0.0) => Some(Point::at(high, run.bits_per_flow).x_at_most().noted(note)),
         _ => Some(Point::at(rate, run.bits_per_flow).noted(note)),
     }
 }
 
-fn curve(view: &View<'_>, [low, high]: [f64; 2]) -> Series {
-    let rest = LOG2_E + view.report.load.state_entropy_bits;
+fn curve(report: &GroupedReport<'_>, [low, high]: [f64; 2]) -> Series {
+    let rest = LOG2_E + report.document.load.state_entropy_bits;
     let at = |step: i32| {
         let error = low * (high / low).powf(f64::from(step) / f64::from(CURVE_STEPS));
         Point::at(error, membership_bits(error) + rest)
     };
-    Series::new("bound", look::REFERENCE, (0..=CURVE_STEPS).map(at).collect())
+    Series::new("bound", style::REFERENCE, (0..=CURVE_STEPS).map(at).collect())
 }
 
-fn numbers(view: &View<'_>, runs: &[Placed<'_>]) -> String {
+fn numbers(report: &GroupedReport<'_>, runs: &[IndexedRun<'_>]) -> String {
     let mut rows = String::new();
-    for placed in runs {
-        let Placed { index, run, .. } = placed;
+    for entry in runs {
+        let IndexedRun { index, run, .. } = entry;
         let at = |name: &str| format!("/runs/{index}/{name}");
         let (bits_at, bound_at) = (at("bits_per_flow"), at("bound_bits_per_flow"));
         let (bound, times) = match run.bound_bits_per_flow {
@@ -88,11 +86,11 @@ fn numbers(view: &View<'_>, runs: &[Placed<'_>]) -> String {
         let _ = write!(
             rows,
             "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td>{}<td>{bound}</td><td>{times}</td></tr>",
-            Escaped(view.name(placed.store)),
+            Escaped(report.name(entry.store)),
             value(&at("fp_rate"), run.fp_rate, &rate_label(run.fp_rate)),
             value(&at("seed"), run.seed, &run.seed.to_string()),
             tenths(&bits_at, run.bits_per_flow),
-            rate_cell(placed, Kind::FalsePositive)
+            rate_cell(entry, ErrorMetric::FalsePositive)
         );
     }
     let heads =

@@ -1,12 +1,17 @@
-//! How series are told apart: a colour, a marker and a dash for each.
+//! The style of series: a colour, a marker and a dash for each; the legend and the style sheet.
 
 use std::fmt::Write as _;
 
-/// The look of what is no measurement: a plain dashed line of the text's colour, without markers.
+use crate::report::escape::Escaped;
+
+/// The style of a line that is not a measurement: dashed, in the text's colour, without markers.
 pub const REFERENCE: usize = usize::MAX;
 
-/// Colours of series on a light and on a dark page: of different lightness, and none that the
-/// colour-blind take for its neighbour.
+/// Width of a legend entry's line with its marker.
+pub(super) const SWATCH: u32 = 34;
+
+/// Colours of series on a light and on a dark page: of different lightness, and distinguishable
+/// with colour blindness.
 const COLOURS: [(&str, &str); 8] = [
     ("#0b62b5", "#6cb0ff"), // blue
     ("#c2410c", "#ff8a4c"), // vermilion
@@ -18,7 +23,7 @@ const COLOURS: [(&str, &str); 8] = [
     ("#d0317a", "#ff7fb2"), // pink
 ];
 
-/// The page, text, text that matters less, and lines of the grid.
+/// Background, text, secondary text and grid lines: name, light, dark.
 const BASE: [(&str, &str, &str); 4] = [
     ("paper", "#ffffff", "#161b22"),
     ("ink", "#1b2430", "#e6eaf0"),
@@ -41,12 +46,12 @@ const MARKERS: [&str; 8] = [
     "M0 -5.6L1.5 -1.9L5.4 -1.7L2.4 0.8L3.4 4.6L0 2.5L-3.4 4.6L-2.4 0.8L-5.4 -1.7L-1.5 -1.9z",
 ];
 
-/// What one series looks like.
+/// The style of one series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Look {
-    /// The class that gives its colour.
+pub(super) struct SeriesStyle {
+    /// The CSS class that sets its colour.
     pub class: usize,
-    /// Its colour where style sheets are not understood.
+    /// Its colour for renderers without style sheets.
     pub colour: &'static str,
     /// The dashes of its line; empty for none.
     pub dash: &'static str,
@@ -54,15 +59,15 @@ pub(super) struct Look {
     pub marker: &'static str,
 }
 
-impl Look {
-    /// Repeats after 64.
-    pub fn of(index: usize) -> Look {
+impl SeriesStyle {
+    /// The style at `index`; styles repeat after 64.
+    pub fn of(index: usize) -> SeriesStyle {
         if index == REFERENCE {
             let class = COLOURS.len();
-            return Look { class, colour: BASE[1].1, dash: "5 4", marker: "" };
+            return SeriesStyle { class, colour: BASE[1].1, dash: "5 4", marker: "" };
         }
         let (class, round) = (index % COLOURS.len(), index / COLOURS.len());
-        Look {
+        SeriesStyle {
             class,
             colour: COLOURS[class].0,
             dash: DASHES[(index + round) % DASHES.len()],
@@ -71,8 +76,7 @@ impl Look {
     }
 }
 
-/// The style of figures, for a page's style sheet. Colours are those of the reader's scheme; print
-/// is light.
+/// The CSS of figures, for a page's style sheet. Colours follow the reader's scheme; print is light.
 pub fn css() -> String {
     let (mut light, mut dark, mut classes) = (String::new(), String::new(), String::new());
     for (name, on_light, on_dark) in BASE {
@@ -93,9 +97,43 @@ pub fn css() -> String {
     )
 }
 
-/// Colours where style sheets are not understood: those of a light page.
+/// The light variant of a base colour, for renderers without style sheets.
 pub(super) fn base(name: &str) -> &'static str {
     BASE.iter().find(|(base, ..)| *base == name).map_or("", |(_, light, _)| light)
+}
+
+/// An HTML list for a page: names with their styles, shared by all figures below it.
+pub fn legend<'a>(entries: impl IntoIterator<Item = (&'a str, usize)>) -> String {
+    let mut html = String::from("<ul class=\"legend\">");
+    for (name, style) in entries {
+        let _ = write!(
+            html,
+            "<li><svg class=\"plot\" viewBox=\"0 0 {SWATCH} 14\" width=\"{SWATCH}\" height=\"14\" \
+             aria-hidden=\"true\">{}</svg>{}</li>",
+            swatch(style, 0.0, 7.0),
+            Escaped(name)
+        );
+    }
+    html.push_str("</ul>");
+    html
+}
+
+/// A short line with a marker in its middle.
+pub(super) fn swatch(style: usize, x: f64, y: f64) -> String {
+    let SeriesStyle { class, colour, dash, marker } = SeriesStyle::of(style);
+    let half = SWATCH / 2;
+    format!(
+        "<g class=\"look-{class}\" color=\"{colour}\" transform=\"translate({x} {y})\">\
+         <path d=\"M1 0H{}\" stroke=\"currentColor\" stroke-width=\"1.8\" fill=\"none\"{}/>\
+         <path d=\"{marker}\" transform=\"translate({half} 0)\" fill=\"currentColor\"/></g>",
+        SWATCH - 1,
+        dashes(dash)
+    )
+}
+
+/// The `stroke-dasharray` attribute, if there are dashes.
+pub(super) fn dashes(dash: &str) -> String {
+    if dash.is_empty() { String::new() } else { format!(" stroke-dasharray=\"{dash}\"") }
 }
 
 #[cfg(test)]
@@ -117,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_stands_out_in_both_schemes() {
+    fn contrast_suffices_in_both_schemes() {
         let [(_, light, dark), ink, faint, _] = BASE;
         for (_, on_light, on_dark) in [ink, faint] {
             assert!(contrast(on_light, light) >= 4.5, "{on_light}");
@@ -130,12 +168,12 @@ mod tests {
     }
 
     #[test]
-    fn no_two_series_look_alike() {
-        let looks: Vec<Look> = (0..64).map(Look::of).collect();
-        for (at, look) in looks.iter().enumerate() {
-            assert!(!looks[..at].contains(look), "{at}");
-            let same_colour = looks[..at].iter().filter(|other| other.class == look.class);
-            assert!(same_colour.clone().all(|other| other.marker != look.marker), "{at}");
+    fn no_two_styles_are_alike() {
+        let styles: Vec<SeriesStyle> = (0..64).map(SeriesStyle::of).collect();
+        for (at, style) in styles.iter().enumerate() {
+            assert!(!styles[..at].contains(style), "{at}");
+            let same_colour = styles[..at].iter().filter(|other| other.class == style.class);
+            assert!(same_colour.clone().all(|other| other.marker != style.marker), "{at}");
         }
     }
 }

@@ -1,47 +1,37 @@
-//! The answer in a few sentences, computed from the runs: which store errs least, how errors
-//! fall with p, and what that does to alerts.
+//! The conclusions of a comparison as sentences: the store with the fewest errors, how errors fall with
+//! p, and the effect on alerts.
 //!
-//! They speak of flows that a store was ever wrong about: a rate per lookup is a mix of traffic,
-//! and one long flow can be most of it. Runs that differ in the seed alone count as one, by their
-//! mean.
+//! They count flows with at least one wrong answer: a rate per lookup depends on the traffic, and one
+//! long flow can dominate it. Runs that differ only in the seed are averaged.
 
-use super::{CompareReport, Run};
-use crate::report::text::grouped;
+use super::PAPER_STORES;
+use super::json::{CompareReport, Run};
+use crate::report::format::grouped;
 
-/// Errors that fall at least this steeply, as a power of p, fall steeply…
+/// Errors that fall with at least this power of p "fall steeply".
 const STEEP: f64 = 0.5;
-/// …and less than this hardly move.
+/// Errors that fall with less than this power of p "hardly move".
 const FLAT: f64 = 0.15;
 
-/// Runs that differ in nothing but the seed.
+/// Runs that differ only in the seed.
 #[derive(Debug)]
-struct Cell<'a> {
+struct Repetitions<'a> {
     name: String,
     fp_rate: f64,
     runs: Vec<&'a Run>,
 }
 
-impl Run {
-    /// The store and its variant, as on the command line: `kbf`, `kbf:literal`.
-    pub fn store(&self) -> String {
-        match &self.variant {
-            Some(variant) => format!("{}:{variant}", self.backend),
-            None => self.backend.clone(),
-        }
-    }
-}
-
-impl Cell<'_> {
+impl Repetitions<'_> {
     fn mean(&self, of: impl Fn(&Run) -> f64) -> f64 {
         self.runs.iter().map(|run| of(run)).sum::<f64>() / self.runs.len().max(1) as f64
     }
 
-    /// How many flows it was ever wrong about.
+    /// Mean number of flows with a wrong answer.
     fn wrong(&self) -> f64 {
         self.mean(|run| run.errors.flows_wrong as f64)
     }
 
-    /// The same in words, with its spread over seeds.
+    /// The same as text, with its range over seeds.
     fn wrong_text(&self) -> String {
         let wrong = || self.runs.iter().map(|run| run.errors.flows_wrong);
         let mean = count(self.wrong());
@@ -55,45 +45,45 @@ impl Cell<'_> {
 }
 
 /// Two to four sentences about `report`.
-pub fn sentences(report: &CompareReport) -> Vec<String> {
+pub(super) fn conclusions(report: &CompareReport) -> Vec<String> {
     let Some(first) = report.runs.first() else { return Vec::new() };
-    // Memory is the user's question, and the closed loop what a user gets.
+    // Equal memory and the closed loop are what matters in operation; else what there is.
     let pick = |of: fn(&Run) -> &str, wanted: &str, or: &str| {
         let there = report.runs.iter().any(|run| of(run) == wanted);
         if there { wanted.to_owned() } else { or.to_owned() }
     };
     let equal = pick(|run| &run.equal, "memory", &first.equal);
     let feedback = pick(|run| &run.feedback, "closed", &first.feedback);
-    let cells = cells(report, &equal, &feedback);
-    let rates = distinct(cells.iter().map(|cell| cell.fp_rate));
-    // Of the rates asked for, the one in the middle: neither hopeless nor without errors.
+    let stores = repetitions(report, &equal, &feedback);
+    let rates = distinct(stores.iter().map(|store| store.fp_rate));
+    // The middle one of the rates: neither too many errors nor none.
     let Some(&p) = rates.get(rates.len() / 2) else { return Vec::new() };
-    let at_p: Vec<&Cell<'_>> = cells.iter().filter(|cell| cell.fp_rate == p).collect();
+    let at_p: Vec<&Repetitions<'_>> = stores.iter().filter(|store| store.fp_rate == p).collect();
     [
         wrong_size(report),
-        who_errs_least(report, &at_p, &equal),
-        how_errors_fall(&self::cells(report, &first.equal, &feedback)),
-        what_becomes_of_alerts(report, &at_p),
+        fewest_errors(report, &at_p, &equal),
+        decrease_with_p(&repetitions(report, &first.equal, &feedback)),
+        effect_on_alerts(report, &at_p),
     ]
     .into_iter()
     .flatten()
     .collect()
 }
 
-fn cells<'a>(report: &'a CompareReport, equal: &str, feedback: &str) -> Vec<Cell<'a>> {
-    let mut cells: Vec<Cell<'_>> = Vec::new();
+fn repetitions<'a>(report: &'a CompareReport, equal: &str, feedback: &str) -> Vec<Repetitions<'a>> {
+    let mut stores: Vec<Repetitions<'_>> = Vec::new();
     let runs = report.runs.iter();
     for run in runs.filter(|run| run.equal == equal && run.feedback == feedback) {
         let name = run.store();
-        match cells.iter_mut().find(|cell| cell.name == name && cell.fp_rate == run.fp_rate) {
-            Some(cell) => cell.runs.push(run),
-            None => cells.push(Cell { name, fp_rate: run.fp_rate, runs: vec![run] }),
+        match stores.iter_mut().find(|store| store.name == name && store.fp_rate == run.fp_rate) {
+            Some(store) => store.runs.push(run),
+            None => stores.push(Repetitions { name, fp_rate: run.fp_rate, runs: vec![run] }),
         }
     }
-    cells
+    stores
 }
 
-/// A store made for other traffic shows other errors: said before all else.
+/// Whether the stores have the wrong size for the traffic, which changes all errors.
 fn wrong_size(report: &CompareReport) -> Option<String> {
     let (peak, flows) = (report.load.flows_peak, report.parameters.flows);
     let sized = format!("The stores were sized for {} flows", grouped(flows));
@@ -107,41 +97,42 @@ fn wrong_size(report: &CompareReport) -> Option<String> {
     }
 }
 
-/// The best first, and how much worse the others are.
-fn who_errs_least(report: &CompareReport, at_p: &[&Cell<'_>], equal: &str) -> Option<String> {
+/// The number of wrong flows of each store at one p, the smallest first.
+fn fewest_errors(report: &CompareReport, at_p: &[&Repetitions<'_>], equal: &str) -> Option<String> {
     let mut order = at_p.to_vec();
     order.sort_by(|a, b| a.wrong().total_cmp(&b.wrong()));
     let (best, others) = order.split_first()?;
     let mut parts = vec![format!("{} was ever wrong about {}", best.name, best.wrong_text())];
-    parts.extend(others.iter().map(|cell| {
+    parts.extend(others.iter().map(|store| {
         let times = match best.wrong() {
-            least if least > 0.0 => format!(", {:.1} times as many", cell.wrong() / least),
+            least if least > 0.0 => format!(", {:.1} times as many", store.wrong() / least),
             _ => String::new(),
         };
-        format!("{} about {}{times}", cell.name, cell.wrong_text())
+        format!("{} about {}{times}", store.name, store.wrong_text())
     }));
     let (p, bits) = (best.fp_rate, best.mean(|run| run.bits_per_flow));
     let (all, parts) = (grouped(report.load.flows_total), parts.join("; "));
-    Some(format!("At equal {equal}, p = {p} ({bits:.0} bits a flow), of {all} flows {parts}."))
+    Some(format!("At equal {equal}, p = {p} ({bits:.0} bits per flow), of {all} flows {parts}."))
 }
 
-/// Each store's wrong flows from the largest p to the smallest at which there are any.
-fn how_errors_fall(cells: &[Cell<'_>]) -> Option<String> {
-    let names = distinct(cells.iter().map(|cell| cell.name.clone()));
-    let parts: Vec<String> = names.iter().filter_map(|name| fall_of(cells, name)).collect();
-    let tells_of = |name: &str| parts.iter().any(|part| part.starts_with(name));
-    let papers = match tells_of("kbf") && tells_of("sbf") {
+/// How the wrong flows of each store fall from the largest p to the smallest with errors.
+fn decrease_with_p(stores: &[Repetitions<'_>]) -> Option<String> {
+    let names = distinct(stores.iter().map(|store| store.name.clone()));
+    let parts: Vec<String> = names.iter().filter_map(|name| decrease_of(stores, name)).collect();
+    let is_shown = |name: &str| parts.iter().any(|part| part.starts_with(name));
+    let papers = match PAPER_STORES.iter().all(|store| is_shown(store.name())) {
         true => " The kBF papers report that kBF's fall steeply and sBF's hardly move.",
         false => "",
     };
     (!parts.is_empty()).then(|| format!("As p falls, {}.{papers}", parts.join("; ")))
 }
 
-fn fall_of(cells: &[Cell<'_>], name: &str) -> Option<String> {
-    let mut of_store: Vec<&Cell<'_>> = cells.iter().filter(|cell| cell.name == name).collect();
+fn decrease_of(stores: &[Repetitions<'_>], name: &str) -> Option<String> {
+    let mut of_store: Vec<&Repetitions<'_>> =
+        stores.iter().filter(|store| store.name == name).collect();
     of_store.sort_by(|a, b| b.fp_rate.total_cmp(&a.fp_rate));
-    let erring = || of_store.iter().filter(|cell| cell.wrong() > 0.0);
-    let (large, small) = (erring().next()?, erring().next_back()?);
+    let with_errors = || of_store.iter().filter(|store| store.wrong() > 0.0);
+    let (large, small) = (with_errors().next()?, with_errors().next_back()?);
     let smaller = large.fp_rate / small.fp_rate;
     if smaller <= 1.0 {
         return None;
@@ -152,7 +143,7 @@ fn fall_of(cells: &[Cell<'_>], name: &str) -> Option<String> {
         flat if flat < FLAT => "hardly move",
         _ => "fall slowly",
     };
-    let ends = [large, small].map(|cell| (count(cell.wrong()), cell.fp_rate));
+    let ends = [large, small].map(|store| (count(store.wrong()), store.fp_rate));
     let [(many, first), (few, last)] = ends;
     let then = match of_store.last() {
         Some(least) if least.fp_rate < last => ", then none",
@@ -162,23 +153,23 @@ fn fall_of(cells: &[Cell<'_>], name: &str) -> Option<String> {
     Some(format!("{name}'s errors {word} ({fall})"))
 }
 
-fn what_becomes_of_alerts(report: &CompareReport, at_p: &[&Cell<'_>]) -> Option<String> {
+fn effect_on_alerts(report: &CompareReport, at_p: &[&Repetitions<'_>]) -> Option<String> {
     let alerts = grouped(report.load.alerts);
     let p = at_p.first()?.fp_rate;
-    let missed = |cell: &Cell<'_>| cell.mean(|run| run.errors.alerts_missed as f64);
-    let made_up = |cell: &Cell<'_>| cell.mean(|run| run.errors.alerts_spurious as f64);
-    if at_p.iter().all(|cell| missed(cell) + made_up(cell) == 0.0) {
+    let missed = |store: &Repetitions<'_>| store.mean(|run| run.errors.alerts_missed as f64);
+    let spurious = |store: &Repetitions<'_>| store.mean(|run| run.errors.alerts_spurious as f64);
+    if at_p.iter().all(|store| missed(store) + spurious(store) == 0.0) {
         return Some(format!("At p = {p} none of {alerts} alerts is missed, and none made up."));
     }
-    let each = |cell: &&Cell<'_>| {
-        let (missed, made_up) = (count(missed(cell)), count(made_up(cell)));
-        format!("{} misses {missed} and makes up {made_up}", cell.name)
+    let each = |store: &&Repetitions<'_>| {
+        let (missed, spurious) = (count(missed(store)), count(spurious(store)));
+        format!("{} misses {missed} and makes up {spurious}", store.name)
     };
     let each: Vec<String> = at_p.iter().map(each).collect();
     Some(format!("Of the {alerts} alerts of an exact table, at p = {p}, {}.", each.join("; ")))
 }
 
-/// A mean of counts: as a whole number where that is all there is to it.
+/// A mean of counts: with one decimal only if it is small and not whole.
 fn count(mean: f64) -> String {
     match mean {
         0.0 => "none".to_owned(),
@@ -187,15 +178,15 @@ fn count(mean: f64) -> String {
     }
 }
 
-/// Each value once, in the order of the first.
+/// Each value once, in order of appearance.
 fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
-    let mut found = Vec::new();
+    let mut unique = Vec::new();
     for value in values {
-        if !found.contains(&value) {
-            found.push(value);
+        if !unique.contains(&value) {
+            unique.push(value);
         }
     }
-    found
+    unique
 }
 
 #[cfg(test)]
@@ -272,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_papers_say_would_be_said() {
+    fn results_of_the_papers_are_recognised() {
         let runs = vec![
             run("kbf", 0.1, 0, 1000),
             run("sbf", 0.1, 0, 1000),
@@ -282,9 +273,9 @@ mod tests {
             run("sbf", 0.0001, 0, 800),
         ];
         assert_eq!(
-            sentences(&report(1_000, runs)),
+            conclusions(&report(1_000, runs)),
             [
-                "At equal cells, p = 0.001 (80 bits a flow), of 10,000 flows kbf was ever wrong \
+                "At equal cells, p = 0.001 (80 bits per flow), of 10,000 flows kbf was ever wrong \
                  about 10; sbf about 900, 90.0 times as many.",
                 "As p falls, kbf's errors fall steeply (from 1,000 wrong flows at 0.1 to 10 at \
                  0.001, then none); sbf's errors hardly move (from 1,000 wrong flows at 0.1 to \
@@ -296,21 +287,21 @@ mod tests {
     }
 
     #[test]
-    fn seeds_count_as_one_and_a_wrong_size_comes_first() {
+    fn seeds_are_averaged_and_a_wrong_size_comes_first() {
         let runs = vec![run("dbf", 0.01, 1, 4), run("dbf", 0.01, 2, 7)];
-        let said = sentences(&report(500, runs.clone()));
+        let sentences = conclusions(&report(500, runs.clone()));
         assert_eq!(
-            said,
+            sentences,
             [
                 "The stores were sized for 500 flows, but 1,000 were alive at once: they are \
                  overfull.",
-                "At equal cells, p = 0.01 (80 bits a flow), of 10,000 flows dbf was ever wrong \
+                "At equal cells, p = 0.01 (80 bits per flow), of 10,000 flows dbf was ever wrong \
                  about 5.5 (4 to 7 over seeds).",
                 "Of the 50 alerts of an exact table, at p = 0.01, dbf misses 1.5 and makes up none.",
             ]
         );
-        let oversized = sentences(&report(100_000, runs));
+        let oversized = conclusions(&report(100_000, runs));
         assert!(oversized[0].contains("would err more"), "{}", oversized[0]);
-        assert!(sentences(&report(1, Vec::new())).is_empty());
+        assert!(conclusions(&report(1, Vec::new())).is_empty());
     }
 }

@@ -1,27 +1,42 @@
-//! The engine's [`Sink`]: alerts as EVE or text, steps of the watched flow as text.
+//! The engine's [`Sink`]: writes alerts as EVE or text, and the steps of the watched flow as text.
 
 use std::io::{self, Write as _};
 
-use super::{AlertText, Eve, LineOutput, Names, step_text};
+use super::lines::LineOutput;
+use super::text::{AlertText, step_text};
+use super::{Names, eve};
 use crate::engine::{Alert, Sink, WatchStep};
 
-/// Where alerts go, and how they look there.
+/// An open output for alerts, with its format.
 #[derive(Debug)]
 pub enum AlertTarget {
-    /// Nowhere: they are only counted.
-    Nowhere,
-    /// One EVE object a line.
+    /// Alerts are counted, not written.
+    None,
+    /// EVE JSON, one object per line.
     Eve(LineOutput),
-    /// One line for people.
+    /// Text, one alert per line.
     Text {
-        /// Where to.
+        /// The output.
         lines: LineOutput,
-        /// Whether somebody can see colours there.
+        /// Whether to keep ANSI colours.
         colours: bool,
     },
 }
 
-/// Hands on what the engine finds.
+impl AlertTarget {
+    /// Text on standard output, coloured where that is supported.
+    pub fn text_on_stdout() -> Self {
+        let colours = anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never;
+        AlertTarget::Text { lines: LineOutput::stdout(), colours }
+    }
+
+    /// EVE lines on standard output.
+    pub fn eve_on_stdout() -> Self {
+        AlertTarget::Eve(LineOutput::stdout())
+    }
+}
+
+/// Writes what the engine finds to an [`AlertTarget`].
 #[derive(Debug)]
 pub struct AlertOutput<'a> {
     names: Names<'a>,
@@ -30,28 +45,28 @@ pub struct AlertOutput<'a> {
 }
 
 impl<'a> AlertOutput<'a> {
-    /// Shows alerts of `min_severity` and graver on `target`.
+    /// Writes alerts of severity 1 to `min_severity` to `target`.
     pub fn new(names: Names<'a>, min_severity: u8, target: AlertTarget) -> Self {
         AlertOutput { names, min_severity, target }
     }
 
-    /// Alerts go by these names from here on.
+    /// Uses these names from now on.
     pub fn set_names(&mut self, names: Names<'a>) {
         self.names = names;
     }
 
-    /// Alerts go there from here on; what was gathered for the old place is written first.
+    /// Flushes the current target and uses `target` from now on.
     pub fn set_target(&mut self, target: AlertTarget) -> io::Result<()> {
         self.flush()?;
         self.target = target;
         Ok(())
     }
 
-    /// Takes another EVE event: what `line` appends. Where people read, it is left out.
+    /// Writes another EVE event, the line that `line` appends; skipped unless the target is EVE.
     pub fn event(&mut self, line: impl FnOnce(&mut Vec<u8>)) -> io::Result<()> {
         match &mut self.target {
             AlertTarget::Eve(lines) => lines.line(line).and_then(|()| lines.flush()),
-            AlertTarget::Nowhere | AlertTarget::Text { .. } => Ok(()),
+            AlertTarget::None | AlertTarget::Text { .. } => Ok(()),
         }
     }
 }
@@ -64,8 +79,8 @@ impl Sink for AlertOutput<'_> {
             return Ok(());
         }
         match &mut self.target {
-            AlertTarget::Nowhere => Ok(()),
-            AlertTarget::Eve(lines) => lines.line(|out| Eve::new(names).append(alert, rule, out)),
+            AlertTarget::None => Ok(()),
+            AlertTarget::Eve(lines) => lines.line(|out| eve::append(names, alert, rule, out)),
             AlertTarget::Text { lines, colours } => {
                 let text = AlertText { names, rule, alert }.to_string();
                 lines.line(|out| append_text(out, &text, *colours))
@@ -73,15 +88,15 @@ impl Sink for AlertOutput<'_> {
         }
     }
 
-    /// Steps join text alerts; beside anything that a program reads they go to standard error.
+    /// Steps go where text alerts go; if alerts are not text, to standard error.
     fn step(&mut self, step: &WatchStep) -> io::Result<()> {
         let text = step_text(self.names, step);
         match &mut self.target {
             AlertTarget::Text { lines, colours } => {
                 lines.line(|out| append_text(out, &text, *colours))
             }
-            _ => {
-                // Whoever closed standard error does not want to see them.
+            AlertTarget::None | AlertTarget::Eve(_) => {
+                // A closed standard error is no reason to stop.
                 let _ = writeln!(io::stderr(), "{text}");
                 Ok(())
             }
@@ -90,7 +105,7 @@ impl Sink for AlertOutput<'_> {
 
     fn flush(&mut self) -> io::Result<()> {
         match &mut self.target {
-            AlertTarget::Nowhere => Ok(()),
+            AlertTarget::None => Ok(()),
             AlertTarget::Eve(lines) | AlertTarget::Text { lines, .. } => lines.flush(),
         }
     }
