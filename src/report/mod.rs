@@ -6,8 +6,6 @@
 //! | [`replay`] | the summary of `acsm replay`, as a page and as JSON |
 //! | [`plan`] | `acsm plan`: stores that would do |
 //! | [`compare`] | the report of `acsm compare` |
-//! | [`live`] | a live run at one moment: for dashboards, metrics and `stats` events |
-//! | `dashboard` | the same on a terminal; takes the feature `live` |
 //! | [`alert`] | alerts while a run goes on: EVE lines, text, and the steps of a watched flow |
 //! | [`plot`], [`markup`] | figures as SVG; safe text for HTML |
 //! | [`trace`] | what every report says about its trace |
@@ -18,10 +16,7 @@
 
 pub mod alert;
 pub mod compare;
-#[cfg(feature = "live")]
-pub mod dashboard;
 pub mod inspect;
-pub mod live;
 pub mod markup;
 pub mod plan;
 pub mod plot;

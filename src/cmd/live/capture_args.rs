@@ -1,4 +1,4 @@
-//! The options that say what to capture and what of it to keep.
+//! The options for what to capture and what to record.
 
 use std::cell::RefCell;
 use std::path::PathBuf;
@@ -92,7 +92,9 @@ impl CaptureArgs {
     /// Opens all interfaces.
     pub fn open(&self, quiet: bool) -> anyhow::Result<LiveSource> {
         if let (false, Some(expression)) = (quiet, &self.filter) {
-            blind_spots(expression).into_iter().for_each(|spot| warn(expression, spot));
+            blind_spots(expression)
+                .into_iter()
+                .for_each(|spot| warn_of_blind_spot(expression, spot));
         }
         let options = LiveOptions {
             interfaces: self.interfaces.clone(),
@@ -102,7 +104,7 @@ impl CaptureArgs {
             capture_threads: self.capture_threads.into(),
             filter: self.filter.clone(),
             clock: now,
-            on_change: if quiet { |_| {} } else { tell },
+            on_change: if quiet { |_| {} } else { report_change },
         };
         LiveSource::open(options).map_err(|error| match error.is_wrong_usage() {
             true => Usage::new(error).into(),
@@ -110,12 +112,12 @@ impl CaptureArgs {
         })
     }
 
-    /// The parser that these options ask for.
+    /// The parser for these options.
     pub fn parser(&self) -> Parser {
         Parser::new(ParseOptions { no_tunnels: self.no_tunnels })
     }
 
-    /// What records, if anything is to be recorded.
+    /// The recorder, if packets are to be recorded.
     pub fn recorder(
         &self,
         source: &LiveSource,
@@ -148,13 +150,13 @@ impl CaptureArgs {
     }
 }
 
-/// The wall clock, by which silence is measured.
+/// The wall clock: the time while no packets arrive.
 fn now() -> Timestamp {
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Timestamp::from_nanos(u64::try_from(since_1970.as_nanos()).unwrap_or(u64::MAX))
 }
 
-fn tell(change: Change<'_>) {
+fn report_change(change: Change<'_>) {
     match change {
         Change::Gone { interface, why } => {
             output::say(format_args!("acsm: {interface} is gone ({why}); waiting for it"));
@@ -173,7 +175,7 @@ fn tell(change: Change<'_>) {
     }
 }
 
-fn warn(expression: &str, spot: BlindSpot) {
+fn warn_of_blind_spot(expression: &str, spot: BlindSpot) {
     let (what, instead) = match spot {
         BlindSpot::Vlan => ("packets with a VLAN tag", "EXPR or (vlan and EXPR)"),
         BlindSpot::Ipv6Extensions => ("TCP behind IPv6 extension headers", "ip6 or EXPR"),
