@@ -41,7 +41,7 @@ pub use metrics::metrics;
 pub use shared::{History, Sample, SharedSnapshot, SnapshotReader};
 pub use stats::stats_line;
 pub use summary::{LiveSummary, capture_page};
-pub use theory::{OverloadDetector, PredictedError, StoreModel, StoreTheory};
+pub use theory::{PredictedError, StoreModel, StoreTheory};
 pub use view::{
     Counts, DropCounts, LookupCounts, RuleView, StoreView, TalkerView, View, ViewContext,
 };

@@ -1,6 +1,6 @@
 //! The error rate that theory predicts for the store, and the warning when its load exceeds the plan.
 //!
-//! A prediction takes up to milliseconds. The capture thread therefore only records the load
+//! Theory first builds tables (for `bhbf`, a million steps). The capture thread therefore only records the load
 //! ([`PredictedError::at_load`]); the thread that displays a view computes the value
 //! ([`StoreTheory::complete`]), once per view, and keeps theory's tables for the next one.
 

@@ -16,7 +16,7 @@ pub struct ListenArgs {
     #[arg(long, help_heading = LISTEN, value_name = "ADDR", num_args = 0..=1, default_missing_value = "127.0.0.1:9477", value_parser = parse_address)]
     pub listen: Option<SocketAddr>,
 
-    /// Answer only those who tell the token in this file; needed beyond loopback
+    /// Serve only clients that send the token in this file; required beyond loopback
     #[arg(long, help_heading = LISTEN, value_name = "FILE", requires = "listen")]
     pub token_file: Option<PathBuf>,
 }

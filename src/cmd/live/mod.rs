@@ -43,7 +43,7 @@ const USAGE: &str = "acsm live [OPTIONS] --interface <IFACE>";
 
 const EXAMPLES: &str = "\
 Examples:
-  acsm live -i eth0                             watch a link on a dashboard; ? tells its keys
+  acsm live -i eth0                             watch a link on a dashboard; ? lists its keys
   acsm live -i eth0 --plain                     alerts as lines of text
   acsm live -i eth0 -i eth1 | tee eve.json      two links, EVE JSON lines
   acsm live -i eth0 --alerts /var/log/acsm/eve.json
@@ -83,7 +83,7 @@ pub struct LiveArgs {
     #[arg(long, help_heading = OUTPUT, value_name = "TIME", default_value = "60s", value_parser = parse_duration_nanos)]
     stats: u64,
 
-    /// Keys the hashes [default: a secret one, told at the end]
+    /// Seed of the hashes [default: random and secret; printed at the end]
     #[arg(long, help_heading = RUN, value_name = "N")]
     seed: Option<u64>,
 

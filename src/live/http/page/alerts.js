@@ -1,5 +1,5 @@
 
-// The table of alerts: searched, filtered, sorted.
+// The table of alerts: search, filters, sort order.
 
 const KEPT_ALERTS = 1000;
 const SHOWN_ROWS = 200;
@@ -8,7 +8,7 @@ const SEVERITIES = ["", "1 high", "2 medium", "3 low", "4 info"];
 const ends = ({ src_ip, src_port, dest_ip, dest_port }) => [[src_ip, src_port], [dest_ip, dest_port]];
 const end = ([ip, port]) => (ip.includes(":") ? `[${ip}]:${port}` : `${ip}:${port}`);
 
-/** name, what it is sorted by, the cell's class. */
+/** Name, sort key, CSS class of the cell. */
 const COLUMNS = [
   ["Time (UTC)", (alert) => alert.number, "time"],
   ["Severity", (alert) => alert.severity, "severity"],
@@ -50,12 +50,12 @@ class Alerts {
     return alerts.filter(({ number }) => number > last);
   }
 
-  /** Whether there were others between those that are here and these. */
+  /** Whether alerts are missing between the ones we have and these. */
   misses(alerts) {
     return this.fresh(alerts)[0]?.number > this.lastNumber() + 1;
   }
 
-  /** Adds those that are new. */
+  /** Adds the new ones. */
   add(alerts) {
     const fresh = this.fresh(alerts);
     for (const alert of fresh) {
@@ -65,7 +65,7 @@ class Alerts {
     this.kept = [...this.kept, ...fresh].slice(-KEPT_ALERTS);
   }
 
-  /** Rules to choose from, with how often each was shown. */
+  /** The rules to select from, with the number of alerts of each. */
   show(view) {
     this.total = sum(view.alerts);
     const options = view.rules.filter(({ is_shown }) => is_shown).map(({ name }) => [name, view.alerts[name] ?? 0]);

@@ -1,5 +1,5 @@
 
-// Numbers and times as people read them, and elements made from text: never from markup.
+// Numbers and times for people; elements built from text, never from markup.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -17,7 +17,7 @@ function draw(name, attributes = {}) {
   return element;
 }
 
-/** Sets text only where it changes: what a screen reader watches stays still otherwise. */
+/** Sets text only if it changes, so that screen readers announce changes only. */
 function say(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
@@ -28,7 +28,7 @@ function byId(id) {
 
 const grouped = (number) => Math.round(number).toLocaleString("en-US");
 
-/** 1234567 → 1.23 M: three digits that matter; on an axis (`isTick`) no zeros behind them. */
+/** 1234567 → 1.23 M: three significant digits; on an axis (`isTick`) without trailing zeros. */
 function short(number, unit = "", isTick = false) {
   const steps = ["", "k", "M", "G", "T", "P"];
   let step = 0;
@@ -43,7 +43,7 @@ function short(number, unit = "", isTick = false) {
   return suffix ? `${text} ${suffix}` : text;
 }
 
-/** As acsm writes sizes elsewhere: 2.3 MiB. */
+/** A size as in the rest of acsm: 2.3 MiB. */
 function size(bytes) {
   const steps = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
   let step = 0;
@@ -54,7 +54,7 @@ function size(bytes) {
   return `${step === 0 ? Math.ceil(bytes) : bytes.toFixed(1)} ${steps[step]}`;
 }
 
-/** A share of one: 12.3 %, or 1.2e-5 where that is clearer. */
+/** A fraction: 12.3 %, or 1.2e-5 if that is clearer. */
 function share(ratio, isTick = false) {
   if (ratio === 0) return "0 %";
   if (ratio < 0.00001) return ratio.toExponential(1);
@@ -70,7 +70,7 @@ function duration(seconds) {
   return m > 0 ? `${m} min ${s} s` : `${s} s`;
 }
 
-/** How long before the end of a plot. */
+/** A time before the end of a plot. */
 function before(seconds) {
   const rounded = Math.round(seconds);
   if (rounded < 1) return "now";

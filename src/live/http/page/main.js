@@ -1,12 +1,12 @@
 
-// Asks once a second, shows what came, and says plainly when nothing comes.
+// Requests the latest figures once per second, shows them, and reports when none arrive.
 
 const EVERY_MILLIS = 1000;
 const PATIENCE_MILLIS = 5000;
 const STALE_MILLIS = 5000;
 const FULL_SHOWN_MILLIS = 60000;
 
-/** `?token=` as it stands: a plus sign is a plus sign. */
+/** The value of `?token=` without decoding: a plus sign is a plus sign. */
 const TOKEN = location.search.slice(1).split("&").find((pair) => pair.startsWith("token="))?.slice("token=".length);
 
 async function get(path) {
@@ -91,7 +91,7 @@ class Dashboard {
       this.newWhilePaused = Math.max(0, latest - this.alerts.lastNumber());
       return;
     }
-    // Another run, or one that went on without us: all of it again.
+    // Another run, or we missed some of this one: request everything again.
     if (view.uptime_seconds < this.view.uptime_seconds || this.plots.misses(samples)) return this.loadAll();
     const all = this.alerts.misses(view.latest_alerts) ? await get("/api/snapshot") : view;
     if (this.standsStill()) return;
@@ -100,12 +100,12 @@ class Dashboard {
     this.take(view);
   }
 
-  /** Paused, nothing new is taken, not only nothing drawn: pointing at a plot or searching draws too. */
+  /** While paused, new figures are not even stored: pointing at a plot or searching draws again. */
   standsStill() {
     return this.paused && this.view !== null;
   }
 
-  /** Whether acsm's own figures go on, shown or not. */
+  /** Whether acsm still produces new figures, shown or not. */
   hear(view) {
     if (view.uptime_seconds !== this.heard) this.lastNews = performance.now();
     this.heard = view.uptime_seconds;
@@ -150,7 +150,7 @@ class Dashboard {
     say(byId("status"), words);
   }
 
-  /** [kind, words] of all that somebody should know now. */
+  /** [kind, text] of each current notice. */
   *notices(isStale) {
     const view = this.view;
     if (this.trouble?.status === 401) yield ["bad", `acsm refuses: ${this.trouble.words}`];
@@ -180,7 +180,7 @@ class Dashboard {
   showNotices(isStale) {
     const notices = [...this.notices(isStale)];
     const place = byId("notices");
-    // Only what changes, so that screen readers do not hear the rest again.
+    // Only what changes, so that screen readers do not repeat the rest.
     notices.forEach(([kind, words], at) => {
       const line = place.children[at] ?? place.appendChild(make("p"));
       line.className = `notice ${kind}`;

@@ -1,7 +1,7 @@
 
 // One plot: lines over the last minutes, with values under the pointer.
 
-// On the left there is room for "0.0002 %".
+// The left margin is wide enough for "0.0002 %".
 const MARGIN = { left: 56, right: 6, top: 8, bottom: 18 };
 const LONGEST_SECONDS = 600;
 const SHORTEST_SECONDS = 60;
@@ -22,7 +22,7 @@ function ticksUpTo(most) {
 class Plot {
   /**
    * `series`: [{ name, of(sample) }]; `format` for values; `planned()` gives a value for a dashed line,
-   * or null. `onPoint(seconds | null)` is told where the pointer is.
+   * or null. `onPoint(seconds | null)` is called with the position of the pointer.
    */
   constructor({ title, format, series, planned = () => null, onPoint }) {
     Object.assign(this, { title, format, planned, onPoint, series: [] });
@@ -77,7 +77,7 @@ class Plot {
     if (samples.length === 0) return this.drawEmpty();
     this.end = samples.at(-1).uptime_seconds;
     const span = this.end - samples[0].uptime_seconds;
-    // Ten minutes of samples span a second less.
+    // 600 samples span 599 seconds.
     this.start = this.end - (span > LONGEST_SECONDS - 5 ? LONGEST_SECONDS : Math.max(span, SHORTEST_SECONDS));
     const seen = samples.filter((sample) => sample.uptime_seconds >= this.start);
     const most = Math.max(0, ...seen.map((sample) => Math.max(...this.series.map(({ of }) => of(sample)))));
@@ -112,7 +112,7 @@ class Plot {
     this.svg.setAttribute("aria-label", `${this.title}: no figures yet`);
   }
 
-  /** In pixels, so that letters have their own size. */
+  /** Uses pixels as units, so that text keeps its size. */
   size() {
     return [this.svg.clientWidth || 360, this.svg.clientHeight || 132];
   }
@@ -136,7 +136,7 @@ class Plot {
     }
   }
 
-  /** A line with gaps where nothing was heard; alone, it gets a wash below it. */
+  /** A line with gaps where samples are missing; a single one is filled below. */
   *line(samples, of, at, { x, y, bottom }) {
     const runs = [];
     samples.forEach((sample, index) => {

@@ -1,5 +1,5 @@
 
-// Which plots there are, and the samples behind them.
+// All plots, and the samples that they show.
 
 const KEPT_SAMPLES = 600;
 
@@ -47,7 +47,7 @@ class Plots {
     addEventListener("resize", () => this.draw());
   }
 
-  /** The last ten minutes, in place of all that was there. */
+  /** Replaces all samples by the last ten minutes. */
   load({ states, samples }) {
     this.states.setSeries(states.map((name, at) => ({ name, of: (sample) => sample.entered_per_second[at] ?? 0 })));
     this.samples = samples;
@@ -58,12 +58,12 @@ class Plots {
     return samples.filter(({ uptime_seconds }) => uptime_seconds > last);
   }
 
-  /** Whether there were others between those that are here and these. */
+  /** Whether samples are missing between the ones we have and these. */
   misses(samples) {
     return this.samples.length > 0 && samples.length > 1 && this.fresh(samples).length === samples.length;
   }
 
-  /** Adds what is new. */
+  /** Adds the new ones. */
   add(samples) {
     this.samples = [...this.samples, ...this.fresh(samples)].slice(-KEPT_SAMPLES);
   }
@@ -77,7 +77,7 @@ class Plots {
     this.draw();
   }
 
-  /** With notes that go with the figures of `view`. */
+  /** Draws all plots, with notes from the figures of `view`. */
   show(view) {
     this.view = view;
     const { store, drops, lookups } = view;

@@ -1,5 +1,5 @@
 
-// Tiles and small tables: the latest figures in words and numbers.
+// Tiles and small tables: the latest figures.
 
 /** Fills a table; columns: [name, is a number]. `rows` holds arrays of strings or elements. */
 function fill(id, columns, rows, empty) {
@@ -75,7 +75,7 @@ function showTiles(view, sample) {
   byId("tiles").replaceChildren(...all);
 }
 
-/** More flows than the store was made for? The tolerance is that of the program's own warning. */
+/** Whether the store is overloaded; the tolerance is that of the program's warning. */
 function overload({ store }) {
   return store.backend !== "exact" && store.live_flows > 1.05 * store.flows;
 }
