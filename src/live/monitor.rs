@@ -1,7 +1,7 @@
 //! The monitor of a live run: publishes a view every second, writes `stats` events, and carries out
 //! what signals request.
 //!
-//! With [`view`](super::view), this is where the live display meets the engine: the engine calls the
+//! With `view`, this is where the live display meets the engine: the engine calls the
 //! [`Observer`] in its reading thread, between batches.
 
 use std::cell::RefCell;
