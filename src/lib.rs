@@ -22,7 +22,8 @@
 //! | | [`model`] | closed forms, by the names of the stores; plans |
 //! | C pipeline | [`capture`] | `Source`, `Frame`; file readers, network interfaces; parsing to TCP; recording |
 //! | | [`engine`] | one run: workers that drive flows, the exact shadow, thresholds, alerts in order; or many runs compared |
-//! | D outputs | [`report`] | what people and programs get to see: summaries, EVE lines, reports; of a live run a dashboard, metrics and a web page |
+//! | D outputs | [`report`] | what people and programs get to see: summaries, EVE lines, reports |
+//! | | [`live`] | a live run while it is running: monitor, dashboard, metrics, web page |
 //! | E tools | [`trace`] | a seeded generator of labelled traces |
 //! | F commands | [`cmd`] | one file a verb |
 //!
@@ -65,7 +66,7 @@
 //!   per run ([`store::with_store`]), and all behind it is generic.
 //! - Threads hand over through bounded queues: workers, those that decompress or capture. The two
 //!   that only show a live run, its dashboard and its HTTP server, look at a
-//!   [`report::live::Board`]: the capture never waits for either, and neither can change anything
+//!   [`live::SharedSnapshot`]: the capture never waits for either, and neither can change anything
 //!   but that the run ends.
 //! - `unsafe` is denied, but in the few files that ask the processor, the kernel or the allocator for
 //!   what no safe function gives; each use has its SAFETY line.
@@ -88,6 +89,7 @@ pub mod capture;
 pub mod cmd;
 pub mod engine;
 pub mod flow;
+pub mod live;
 pub mod machine;
 pub mod report;
 pub mod time;

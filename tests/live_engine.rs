@@ -17,8 +17,8 @@ use acsm::capture::{CaptureError, FileSource, Frame, LinkType, Source, TimeWindo
 use acsm::engine::{
     Alert, NewRules, Observer, Outcome, Phase, RunPlan, Sink, Snapshot, WatchStep, Wish, run,
 };
+use acsm::live::{SharedSnapshot, StoreModel, StoreTheory, View, ViewContext, stats_line};
 use acsm::machine::{Preset, Rules, Suppressions};
-use acsm::report::live::{Board, View, ViewContext, stats_line};
 use acsm::report::replay::Prediction;
 use acsm::spec::Backend;
 use acsm::time::{NANOS_PER_SEC, Timestamp};
@@ -227,14 +227,15 @@ fn a_view_tells_a_snapshot_in_names() {
         interfaces: vec![interface],
         latest_alerts: vec![],
         uptime_seconds: 61.5,
-        prediction,
     };
     let view = View::new(last, context);
     assert_eq!((view.packets, view.bytes), (outcome.frames.packets, 700));
-    assert_eq!(view.drops["kernel"], 3);
-    assert!(view.entered["syn_sent"].as_u64().unwrap() > 100, "{:?}", view.entered);
-    assert!(view.alerts.contains_key("syn_flood") && view.store.live_estimated);
-    let predicted = view.store.predicted_error;
+    assert_eq!(view.drops.kernel, 3);
+    assert!(view.entered.get("syn_sent") > 100, "{:?}", view.entered);
+    assert!(view.alerts.get("syn_flood") > 0 && view.store.live_estimated);
+    StoreTheory::new(Some(StoreModel::new(&plan, sizing))).complete(&view.store.predicted_error);
+    let predicted = view.store.predicted_error.value();
+    assert!((predicted / prediction.now - 1.0).abs() < 1e-9, "{predicted}");
     assert!(predicted > 0.0 && predicted < prediction.planned, "{predicted}: it is far from full");
     assert!(view.top_sources.len() == 10 && view.top_destinations.len() == 10);
 
@@ -245,9 +246,9 @@ fn a_view_tells_a_snapshot_in_names() {
     assert_eq!(schema::complaints(&schema, &event), [""; 0]);
     assert_eq!(event["stats"]["capture"]["kernel_drops"], 3);
 
-    let board = Board::default();
+    let board = SharedSnapshot::default();
     assert!(board.latest().is_none());
-    board.clone().put(view.clone());
+    board.clone().publish(view.clone());
     assert_eq!(*board.latest().unwrap(), view);
 }
 

@@ -49,7 +49,7 @@ pub fn run(args: &ReplayArgs) -> anyhow::Result<ExitCode> {
     let (plan, sizing) = args.run.plan(args.seed)?;
     let quiet = args.run.quiet;
     let mut source = args.input.open()?;
-    let names = Names { rules: &plan.rules, backend: plan.store.backend.name() };
+    let names = Names::new(&plan);
     let destination = args.run.alert_destination(AlertDestination::TextOnStdout);
     let target = open(&destination, &args.input)?;
     let mut sink = AlertOutput::new(names, args.run.rules.min_severity, target);
@@ -57,8 +57,8 @@ pub fn run(args: &ReplayArgs) -> anyhow::Result<ExitCode> {
     signals::stop_on_signals(&stop)?;
     let started = Instant::now();
     let progress = Progress::new(source.progress(), quiet || destination.is_terminal());
-    let tick = |packets| progress.tick(packets);
-    let result = run_engine(&plan, &mut source, &args.input.parser(), &mut sink, &stop, tick);
+    let mut tick = |packets| progress.tick(packets);
+    let result = run_engine(&plan, &mut source, &args.input.parser(), &mut sink, &stop, &mut tick);
     drop(progress);
     let Some(outcome) = outcome(result, &destination)? else { return Ok(ExitCode::SUCCESS) };
 

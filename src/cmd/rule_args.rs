@@ -2,10 +2,13 @@
 
 use std::path::PathBuf;
 
+use std::sync::Arc;
+
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 
 use super::Usage;
+use crate::engine::ActiveRules;
 use crate::flow::{FlowKeyKind, Keyer};
 use crate::machine::{Preset, Rules, Suppressions};
 use acsm_filters::Backend;
@@ -107,8 +110,16 @@ impl RuleArgs {
         Ok(rules)
     }
 
+    /// Reads the rules and the suppression list.
+    pub fn active(&self, kind: FlowKeyKind) -> anyhow::Result<ActiveRules> {
+        let rules = self.load(kind)?;
+        let suppressions = Arc::new(self.suppressions(&rules)?);
+        let shown = rules.book.on_in(self.preset());
+        Ok(ActiveRules { rules: Arc::new(rules), shown, suppressions })
+    }
+
     /// Reads the suppression list, if there is one.
-    pub fn suppressions(&self, rules: &Rules) -> anyhow::Result<Suppressions> {
+    fn suppressions(&self, rules: &Rules) -> anyhow::Result<Suppressions> {
         match &self.suppress {
             Some(path) => Ok(Suppressions::load(path, &rules.book)?),
             None => Ok(Suppressions::default()),

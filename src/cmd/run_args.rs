@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::Context as _;
 use clap::Args;
@@ -13,7 +14,7 @@ use super::progress::stopwatch_nanos;
 use super::rule_args::RuleArgs;
 use super::store_args::StoreArgs;
 use super::{Usage, output, stderr};
-use crate::engine::{Lookups, Outcome, RunError, RunPlan, Watch};
+use crate::engine::{Lookups, RunResult, RunError, RunPlan, Watch};
 use crate::report::format::{bytes, grouped};
 use crate::report::replay::Prediction;
 use acsm_filters::{Backend, Sizing};
@@ -80,12 +81,12 @@ impl RunArgs {
             return Err(Usage::new(both).into());
         }
         let keyer = self.rules.keyer(seed);
-        let rules = self.rules.load(keyer.kind)?;
+        let active = self.rules.active(keyer.kind)?;
+        let states = active.rules.machine.states().len();
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let plan = RunPlan {
-            store: self.store.spec(self.rules.default_backend(), rules.machine.states().len()),
-            shown: rules.book.on_in(self.rules.preset()),
-            suppressions: self.rules.suppressions(&rules)?,
+            store: self.store.spec(self.rules.default_backend(), states),
+            active: Arc::new(active),
             keyer,
             phase: self.store.shape.phase(),
             startup_nanos: self.store.shape.idle_timeout,
@@ -96,7 +97,6 @@ impl RunArgs {
             top_talkers: false,
             verify: self.verify,
             stopwatch: stopwatch_nanos,
-            rules,
         };
         self.store.check_variants(plan.store.backend).map_err(Usage::new)?;
         let sizing = plan.store.sizing().map_err(Usage::new)?;
@@ -124,10 +124,10 @@ impl RunArgs {
     }
 
     /// The prediction for the store; warns if it held more flows than it was sized for.
-    pub fn predict(&self, plan: &RunPlan, sizing: &Sizing, outcome: &Outcome) -> Prediction {
-        let (lookups, live) = (&outcome.tally.lookups, outcome.stats.live);
+    pub fn predict(&self, plan: &RunPlan, sizing: &Sizing, outcome: &RunResult) -> Prediction {
+        let (lookups, live) = (&outcome.shards.lookups, outcome.store.live);
         let prediction = Prediction::new(plan, sizing, lookups, live);
-        if let Some(overload) = prediction.overload(outcome.stats.full).filter(|_| !self.quiet) {
+        if let Some(overload) = prediction.overload(outcome.store.full).filter(|_| !self.quiet) {
             stderr::message(format_args!("acsm: warning: {overload}"));
         }
         prediction
@@ -157,9 +157,9 @@ impl RunArgs {
 
 /// The outcome of a run; `None` if the reader of the alerts closed the pipe.
 pub fn outcome(
-    result: Result<Outcome, RunError>,
+    result: Result<RunResult, RunError>,
     destination: &AlertDestination,
-) -> anyhow::Result<Option<Outcome>> {
+) -> anyhow::Result<Option<RunResult>> {
     match result {
         Err(RunError::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(None),
         Err(error @ RunError::Output(_)) => Err(error).with_context(|| destination.name()),

@@ -10,7 +10,7 @@ use super::errors::Errors;
 use super::shard::{Answer, ShardWork, Step, StoreShard};
 use crate::flow::FlowKey;
 use crate::machine::Outcome;
-use acsm_filters::{Expire, History, Lookup, Store as _, StoreError, StoreSpec};
+use acsm_filters::{Expire, History, Lookup, StoreError, StoreSpec};
 
 /// Flows that the shadow of a shard has room for before it first grows.
 const FIRST_FLOWS: usize = 1 << 12;

@@ -7,8 +7,6 @@
 //! | [`inspect`] | `acsm inspect`: exact facts about a trace |
 //! | [`compare`] | the report of `acsm compare` |
 //! | [`plan`] | `acsm plan`: store configurations that meet the requirements |
-//! | [`live`] | a live run at one moment: for dashboards, metrics and `stats` events |
-//! | `dashboard` | the same on a terminal; needs the feature `live` |
 //! | [`plot`] | figures as SVG |
 //! | [`trace`] | the part of every report that describes its trace |
 //! | [`mod@format`], [`escape`] | formatting of numbers and headings; escaping for HTML and SVG |
@@ -21,12 +19,9 @@
 
 pub mod alert;
 pub mod compare;
-#[cfg(feature = "live")]
-pub mod dashboard;
 pub mod escape;
 pub mod format;
 pub mod inspect;
-pub mod live;
 pub mod plan;
 pub mod plot;
 pub mod replay;

@@ -3,11 +3,15 @@
 use std::net::IpAddr;
 
 use acsm::capture::live::InterfaceCounts;
-use acsm::report::live::{History, Sample, SeenAlert, StoreView, TalkerView, View};
-use serde_json::{Map, Value, json};
+use acsm::live::{
+    Counts, DropCounts, History, LookupCounts, Sample, SeenAlert, StoreView, TalkerView, View,
+};
+use acsm_filters::Backend;
+use serde_json::{Value, json};
 
-fn map(value: Value) -> Map<String, Value> {
-    value.as_object().unwrap().clone()
+fn map(value: Value) -> Counts {
+    let counts = value.as_object().unwrap();
+    counts.iter().map(|(name, count)| (name, count.as_u64().unwrap())).collect()
 }
 
 fn ip(text: &str) -> IpAddr {
@@ -22,24 +26,24 @@ pub fn silent() -> View {
         packets: 0,
         tcp_packets: 0,
         bytes: 0,
-        skipped: Map::new(),
+        skipped: Counts::default(),
         interfaces: vec![interface("eth0")],
-        drops: map(json!({ "kernel": 0, "interface": 0 })),
-        lookups: map(json!({ "known": 0, "absent": 0, "dont_know": 0 })),
+        drops: DropCounts::default(),
+        lookups: LookupCounts::default(),
         entered: map(json!({ "syn_sent": 0, "syn_answered": 0, "crossed": 0, "open": 0,
                              "one_way": 0, "closing": 0, "closed": 0, "reset": 0 })),
-        alerts: Map::new(),
+        alerts: Counts::default(),
         rules: vec![],
-        only_counted: Map::new(),
-        left_out: Map::new(),
+        only_counted: Counts::default(),
+        left_out: Counts::default(),
         store: StoreView {
-            backend: "fcf",
+            backend: Backend::Fcf,
             bits: 24_000_000,
             fill_ratio: 0.0,
             live_flows: 0,
             live_estimated: false,
             flows: 1_000_000,
-            predicted_error: 0.0,
+            predicted_error: 0.0.into(),
             inserted: 0,
             deleted: 0,
             evicted: 0,
@@ -90,23 +94,21 @@ fn busy_at(second: u64) -> View {
         tcp_packets: packets * 97 / 100,
         bytes: packets * 640,
         interfaces: vec![interface("eth0"), interface("eth1")],
-        drops: map(json!({ "kernel": second.saturating_sub(178) * 200, "interface": 0 })),
-        lookups: map(
-            json!({ "known": packets, "absent": packets / 9, "dont_know": packets / 5000 }),
-        ),
+        drops: DropCounts { kernel: second.saturating_sub(178) * 200, interface: 0 },
+        lookups: LookupCounts { known: packets, absent: packets / 9, dont_know: packets / 5000 },
         entered: map(json!({ "syn_sent": 40 * swing, "syn_answered": 36 * swing, "crossed": 0,
                              "open": 35 * swing, "one_way": second, "closing": 30 * swing,
                              "closed": 28 * swing, "reset": 5 * swing })),
         alerts: map(json!({ "port_scan": second / 18, "syn_flood": second / 18,
                             "tcp_syn_fin": second / 18, "data_before_established": second / 18 })),
         store: StoreView {
-            backend: "kbf",
+            backend: Backend::Kbf,
             bits: 96_000_000,
             fill_ratio: 0.452,
             live_flows: 41_234,
             live_estimated: true,
             flows: 100_000,
-            predicted_error: 0.0012,
+            predicted_error: 0.0012.into(),
             inserted: 40 * swing,
             deleted: 28 * swing,
             ..silent().store

@@ -3,8 +3,8 @@
 
 use std::path::PathBuf;
 
-use acsm::report::dashboard::{Action, Dashboard, Key, Look, Shown};
-use acsm::report::live::{History, View};
+use acsm::live::dashboard::{Action, Dashboard, Key, Look, Shown};
+use acsm::live::{History, View};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
@@ -43,7 +43,7 @@ fn assert_screen(name: &str, buffer: &Buffer) {
 }
 
 fn of<'a>(view: &'a View, history: &'a History) -> Shown<'a> {
-    Shown { view: Some(view), history, said: &[], said_lately: false }
+    Shown { view: Some(view), history, messages: &[], has_recent_message: false }
 }
 
 /// A dashboard on which `keys` were typed.
@@ -67,7 +67,7 @@ fn after(keys: &str) -> Dashboard {
 #[test]
 fn of_a_run_that_has_just_begun() {
     let history = History::default();
-    let nothing = Shown { view: None, history: &history, said: &[], said_lately: false };
+    let nothing = Shown { view: None, history: &history, messages: &[], has_recent_message: false };
     assert_screen("first-second-80x24", &drawn(&mut after(""), &nothing, (80, 24)));
     assert_screen("silent-80x24", &drawn(&mut after(""), &of(&silent(), &history), (80, 24)));
 }
@@ -94,7 +94,7 @@ fn of_what_was_chosen() {
     let (view, history) = busy();
     let said =
         ["acsm: rules read again".to_owned(), "acsm: eth1 is gone (unplugged)\n  x".to_owned()];
-    let shown = Shown { said: &said, said_lately: true, ..of(&view, &history) };
+    let shown = Shown { messages: &said, has_recent_message: true, ..of(&view, &history) };
     for (name, keys) in [
         ("paused-and-filtered", "p/SCAN\n"),
         ("filter-being-typed", "/2001:db8"),
@@ -171,12 +171,12 @@ fn no_control_character_reaches_the_screen() {
     let evil = "\x1b[2J\u{9b}31m\u{202e}\r\n\u{7}evil";
     let (mut view, history) = busy();
     view.interfaces = vec![interface(evil)];
-    view.entered = [(evil.to_owned(), 1.into())].into_iter().collect();
+    view.entered = [(evil.to_owned(), 1)].into_iter().collect();
     for alert in &mut view.latest_alerts {
         (alert.rule, alert.message) = (evil.to_owned(), evil.to_owned());
     }
     let said = [evil.to_owned()];
-    let shown = Shown { said: &said, said_lately: true, ..of(&view, &history) };
+    let shown = Shown { messages: &said, has_recent_message: true, ..of(&view, &history) };
     for (keys, size) in [("", (80, 24)), ("m", (80, 24)), ("", (140, 40))] {
         let screen = drawn(&mut after(keys), &shown, size);
         let bad = |c: char| c.is_control() || c == '\u{202e}';

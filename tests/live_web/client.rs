@@ -4,8 +4,8 @@ use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-use acsm::report::live::Board;
-use acsm::report::live::http::{Listening, Server, Token};
+use acsm::live::SharedSnapshot;
+use acsm::live::http::{Listening, Server, Token};
 
 /// Nothing here takes so long unless it never comes.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -18,7 +18,7 @@ pub struct Site {
 
 impl Site {
     /// On a free port of loopback.
-    pub fn on(board: &Board, token: Option<&str>) -> Site {
+    pub fn on(board: &SharedSnapshot, token: Option<&str>) -> Site {
         let token = token.map(|token| Token::new(token).unwrap());
         let listening = Listening::bind("127.0.0.1:0".parse().unwrap(), token).unwrap();
         let address = listening.address();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use acsm::report::live::metrics;
+use acsm::live::metrics;
 use serde_json::Value;
 
 use crate::fixture::small_view;

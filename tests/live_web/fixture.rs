@@ -1,8 +1,11 @@
 //! Views made by hand: a small one for exact words, and a run of them that lives.
 
 use acsm::capture::live::InterfaceCounts;
-use acsm::report::live::{RuleView, SeenAlert, StoreView, TalkerView, View};
-use serde_json::{Map, Value, json};
+use acsm::live::{
+    Counts, DropCounts, LookupCounts, RuleView, SeenAlert, StoreView, TalkerView, View,
+};
+use acsm_filters::Backend;
+use serde_json::{Value, json};
 
 /// A view with something in every part.
 pub fn small_view() -> View {
@@ -22,8 +25,8 @@ pub fn small_view() -> View {
             is_open: true,
             losses_of_link: 2,
         }],
-        drops: map(json!({"kernel": 3, "interface": 1})),
-        lookups: map(json!({"known": 70, "absent": 17, "dont_know": 1})),
+        drops: DropCounts { kernel: 3, interface: 1 },
+        lookups: LookupCounts { known: 70, absent: 17, dont_know: 1 },
         entered: map(json!({"syn_sent": 9, "established": 8})),
         rules: vec![
             rule("port_scan", 2, true),
@@ -34,13 +37,13 @@ pub fn small_view() -> View {
         only_counted: map(json!({"flow_fin": 5})),
         left_out: map(json!({"muted": 4, "cooled_down": 0})),
         store: StoreView {
-            backend: "fcf",
+            backend: Backend::Fcf,
             bits: 24_001,
             fill_ratio: 0.25,
             live_flows: 7,
             live_estimated: true,
             flows: 1000,
-            predicted_error: 0.00012,
+            predicted_error: 0.00012.into(),
             inserted: 9,
             deleted: 2,
             evicted: 0,
@@ -66,8 +69,9 @@ pub fn talker(address: &str, packets: u64) -> TalkerView {
     TalkerView { address, packets, bytes: packets * 25, at_most_over: 1 }
 }
 
-pub fn map(value: Value) -> Map<String, Value> {
-    value.as_object().cloned().unwrap()
+pub fn map(value: Value) -> Counts {
+    let counts = value.as_object().unwrap();
+    counts.iter().map(|(name, count)| (name, count.as_u64().unwrap())).collect()
 }
 
 pub fn alert(number: u64, rule: &str, severity: u8) -> SeenAlert {
@@ -121,7 +125,7 @@ pub fn busy_view(second: u64) -> View {
     let alerts = second / 3;
     let live = 42_000.0 + 30_000.0 * (t / 90.0).sin();
     let entered = STATES.iter().enumerate().map(|(at, name)| {
-        ((*name).to_owned(), total(900.0 / (at + 1) as f64, 20.0 + 9.0 * at as f64).into())
+        ((*name).to_owned(), total(900.0 / (at + 1) as f64, 20.0 + 9.0 * at as f64))
     });
     let addresses = |net: u8| {
         (1..=10_u64).map(move |n| talker(&format!("10.{net}.3.{n}"), packets / (2 * n))).collect()
@@ -132,15 +136,15 @@ pub fn busy_view(second: u64) -> View {
         packets,
         tcp_packets: packets / 10 * 9,
         bytes: packets * 700,
-        drops: map(json!({"kernel": second / 200 * 50, "interface": 0})),
-        lookups: map(json!({"known": packets, "absent": packets / 9, "dont_know": packets / 5000})),
+        drops: DropCounts { kernel: second / 200 * 50, interface: 0 },
+        lookups: LookupCounts { known: packets, absent: packets / 9, dont_know: packets / 5000 },
         skipped: map(json!({"udp": packets / 11, "arp": second, "icmp": second * 2})),
         entered: entered.collect(),
         rules: RULES.iter().map(|(name, severity)| rule(name, *severity, true)).collect(),
         alerts: RULES
             .iter()
             .zip([5, 4, 3, 2, 1, 1])
-            .map(|((name, _), part)| ((*name).to_owned(), (alerts * part / 16).into()))
+            .map(|((name, _), part)| ((*name).to_owned(), alerts * part / 16))
             .collect(),
         interfaces: vec![
             InterfaceCounts { packets, bytes: packets * 700, ..small.interfaces[0].clone() },
@@ -151,7 +155,7 @@ pub fn busy_view(second: u64) -> View {
             flows: 100_000,
             live_flows: live as u64,
             fill_ratio: live / 140_000.0,
-            predicted_error: 0.0004 + live / 1e8,
+            predicted_error: (0.0004 + live / 1e8).into(),
             full: 0,
             ..small.store
         },

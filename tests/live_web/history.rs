@@ -1,6 +1,6 @@
 //! Samples between views, and how many are kept.
 
-use acsm::report::live::{Board, History, Sample, View};
+use acsm::live::{DropCounts, History, LookupCounts, Sample, SharedSnapshot, View};
 use serde_json::json;
 
 use crate::fixture::{map, small_view};
@@ -13,9 +13,9 @@ fn two_views() -> (View, View) {
         packets: before.packets + 50,
         tcp_packets: before.tcp_packets + 40,
         bytes: before.bytes + 10_000,
-        drops: map(json!({"kernel": 13, "interface": 3})),
+        drops: DropCounts { kernel: 13, interface: 3 },
         alerts: map(json!({"syn_flood": 3, "port_scan": 4})),
-        lookups: map(json!({"known": 100, "absent": 20, "dont_know": 8})),
+        lookups: LookupCounts { known: 100, absent: 20, dont_know: 8 },
         entered: map(json!({"syn_sent": 9, "established": 18})),
         ..before.clone()
     };
@@ -37,7 +37,7 @@ fn a_sample_is_the_difference_per_second() {
         entered_per_second: vec![0.0, 5.0],
         live_flows: 11,
         fill_ratio: 0.25,
-        predicted_error: 0.00012,
+        predicted_error: 0.00012.into(),
     };
     assert_eq!(Sample::between(&before, &after), expected);
 }
@@ -85,11 +85,11 @@ fn ten_minutes_are_kept() {
 
 #[test]
 fn the_board_remembers_what_was_on_it() {
-    let board = Board::default();
+    let board = SharedSnapshot::default();
     let (before, after) = two_views();
-    board.put(before.clone());
+    board.publish(before.clone());
     assert_eq!(board.history().samples().len(), 0, "it takes two views");
-    board.clone().put(after.clone());
+    board.clone().publish(after.clone());
     let history = board.history();
     assert_eq!(history.samples().collect::<Vec<_>>(), [&Sample::between(&before, &after)]);
     assert_eq!(*board.latest().unwrap(), after);

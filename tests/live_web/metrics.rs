@@ -6,7 +6,8 @@ use std::process::{Command, Stdio};
 
 use acsm::capture::live::InterfaceCounts;
 use acsm::capture::parse::Skip;
-use acsm::report::live::metrics;
+use acsm::live::metrics;
+use acsm_filters::Backend;
 use serde_json::Value;
 
 use crate::fixture::{busy_view, small_view};
@@ -53,7 +54,7 @@ fn each_series_is_there_once() {
 #[test]
 fn an_exact_table_was_made_for_any_number() {
     let mut view = small_view();
-    view.store.backend = "exact";
+    view.store.backend = Backend::Exact;
     assert!(!metrics(&view).contains("acsm_store_planned_flows"));
 }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{JoinHandle, sleep, spawn};
 use std::time::Duration;
 
-use acsm::report::live::{Board, View};
+use acsm::live::{SharedSnapshot, View};
 
 use crate::browser::tab::Tab;
 use crate::browser::{Browser, Screen};
@@ -36,12 +36,12 @@ struct Feeder {
 }
 
 impl Feeder {
-    fn start(board: &Board, from: u64) -> Feeder {
+    fn start(board: &SharedSnapshot, from: u64) -> Feeder {
         let (second, stop) = (Arc::new(AtomicU64::new(from)), Arc::new(AtomicBool::new(false)));
         let (board, count, ends) = (board.clone(), second.clone(), stop.clone());
         let thread = spawn(move || {
             while !ends.load(Ordering::Relaxed) {
-                board.put(busy_view(count.fetch_add(1, Ordering::Relaxed)));
+                board.publish(busy_view(count.fetch_add(1, Ordering::Relaxed)));
                 sleep(Duration::from_millis(200));
             }
         });
@@ -64,9 +64,9 @@ fn opened(browser: &Browser, site: &Site) -> Tab {
 }
 
 /// Ten minutes of a run that goes on.
-fn ten_minutes() -> Board {
-    let board = Board::default();
-    (0..=600).for_each(|second| board.put(busy_view(second)));
+fn ten_minutes() -> SharedSnapshot {
+    let board = SharedSnapshot::default();
+    (0..=600).for_each(|second| board.publish(busy_view(second)));
     board
 }
 
@@ -202,13 +202,13 @@ fn plots_tell_their_values() {
 #[test]
 fn it_says_what_is_wrong() {
     let Some(browser) = Browser::find() else { return };
-    let board = Board::default();
+    let board = SharedSnapshot::default();
     let site = Site::on(&board, None);
     let mut tab = opened(&browser, &site);
     tab.wait_until(&format!("{STATUS} === 'starting' && {NOTICES}.includes('no figures yet')"));
 
     let quiet = View { alerts: Default::default(), latest_alerts: vec![], ..small_view() };
-    board.put(quiet.clone());
+    board.publish(quiet.clone());
     tab.wait_until(&format!("{STATUS} === 'live' && {NOTICES}.includes('mute')"));
     let table = "document.querySelector('#alert-table tbody').textContent";
     assert!(tab.text(table).contains("No alerts yet"));
@@ -216,8 +216,8 @@ fn it_says_what_is_wrong() {
     let mut wrong = View { uptime_seconds: 62.5, latest_alerts: vec![alert(1, "a", 1)], ..quiet };
     wrong.store.live_flows = 5000;
     wrong.interfaces[0].is_open = false;
-    wrong.drops.insert("kernel".to_owned(), 103.into());
-    board.put(wrong);
+    wrong.drops.kernel = 103;
+    board.publish(wrong);
     tab.wait_until(&format!("{NOTICES}.includes('eth0 is gone')"));
     let notices = tab.text(NOTICES);
     assert!(

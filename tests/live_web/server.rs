@@ -3,8 +3,8 @@
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::TcpStream;
 
-use acsm::report::live::http::{Listening, Token};
-use acsm::report::live::{Board, View, metrics};
+use acsm::live::http::{Listening, Token};
+use acsm::live::{SharedSnapshot, View, metrics};
 use serde_json::{Value, json};
 
 use crate::client::{Site, ask, read_one};
@@ -13,9 +13,9 @@ use crate::fixture::{busy_view, small_view};
 const TOKEN: &str = "0123456789abcdef";
 
 /// A board with one view.
-fn board() -> Board {
-    let board = Board::default();
-    board.put(small_view());
+fn board() -> SharedSnapshot {
+    let board = SharedSnapshot::default();
+    board.publish(small_view());
     board
 }
 
@@ -64,8 +64,8 @@ fn every_path_gives_what_it_should() {
 
 #[test]
 fn json_is_the_view_and_its_past() {
-    let board = Board::default();
-    (0..=700).for_each(|second| board.put(busy_view(second)));
+    let board = SharedSnapshot::default();
+    (0..=700).for_each(|second| board.publish(busy_view(second)));
     let site = Site::on(&board, None);
     let json = |path: &str| -> Value { serde_json::from_str(&site.get(path).body).unwrap() };
     let view = serde_json::to_value(busy_view(700)).unwrap();
@@ -84,7 +84,7 @@ fn json_is_the_view_and_its_past() {
 
 #[test]
 fn health_is_that_of_the_capture() {
-    let board = Board::default();
+    let board = SharedSnapshot::default();
     let site = Site::on(&board, None);
     for path in ["/healthz", "/metrics", "/api/snapshot", "/api/history", "/api/recent"] {
         let answer = site.get(path);
@@ -92,14 +92,14 @@ fn health_is_that_of_the_capture() {
         assert!(answer.body.starts_with("no figures yet"));
     }
     assert_eq!(site.get("/").status, 200, "the page says so itself");
-    board.put(small_view());
+    board.publish(small_view());
     assert_eq!(site.get("/healthz").body, "ok\n");
     let mut down = small_view();
     down.interfaces[0].is_open = false;
-    board.put(down);
+    board.publish(down);
     let answer = site.get("/healthz");
     assert_eq!((answer.status, answer.body.as_str()), (503, "gone, and waited for: eth0\n"));
-    board.put(small_view());
+    board.publish(small_view());
     assert_eq!(site.get("/healthz").status, 200);
     // No more views: after five seconds it says so.
     let stalled = loop {
@@ -194,7 +194,7 @@ fn the_token_opens_every_path_and_nothing_else_does() {
 
 #[test]
 fn an_address_is_taken_once_and_given_back() {
-    let site = Site::on(&Board::default(), None);
+    let site = Site::on(&SharedSnapshot::default(), None);
     let address = site.address;
     let again = Listening::bind(address, Token::new(TOKEN).ok());
     assert_eq!(again.unwrap_err().kind(), ErrorKind::AddrInUse);
@@ -240,7 +240,7 @@ fn a_new_view_is_seen_at_once() {
     let board = board();
     let site = Site::on(&board, None);
     for packets in 101..120 {
-        board.put(View { packets, ..small_view() });
+        board.publish(View { packets, ..small_view() });
         assert!(site.get("/metrics").body.contains(&format!("\nacsm_packets_total {packets}\n")));
         let snapshot: Value = serde_json::from_str(&site.get("/api/snapshot").body).unwrap();
         assert_eq!(snapshot["packets"], json!(packets));

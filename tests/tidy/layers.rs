@@ -7,7 +7,7 @@ const LAYERS: &[(char, &[&str])] = &[
     ('A', &["time", "flow", "state", "spec", "hash", "random", "units", "memory", "prefetch"]),
     ('B', &["machine", "store", "model", "kv"]),
     ('C', &["capture", "engine"]),
-    ('D', &["report"]),
+    ('D', &["report", "live"]),
     ('E', &["trace", "experiment", "cluster"]),
     ('F', &["cmd"]),
 ];

@@ -42,7 +42,7 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<ExitCode> {
         Flows::Count(flows) => flows,
         Flows::Auto => counted.as_ref().map_or(0, |load| load.flows_peak).max(1),
     };
-    let runs = runs::runs(args, plan.rules.machine.states().len(), flows).map_err(Usage::new)?;
+    let runs = runs::runs(args, plan.active.rules.machine.states().len(), flows).map_err(Usage::new)?;
     let need = MemoryNeed::new(&runs, counted.as_ref().map_or(flows, |load| load.flows_total));
     if !args.quiet {
         stderr::message(format_args!("acsm: {}", need.describe(runs.plans.len())));
@@ -67,13 +67,11 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<ExitCode> {
 /// The plan without its runs.
 fn plan(args: &CompareArgs) -> anyhow::Result<ComparePlan> {
     let keyer = args.rules.keyer(args.seed);
-    let rules = args.rules.load(keyer.kind)?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     Ok(ComparePlan {
         runs: Vec::new(),
         seeds: args.seeds(),
-        shown: rules.book.on_in(args.rules.preset()),
-        suppressions: args.rules.suppressions(&rules)?,
+        active: Arc::new(args.rules.active(keyer.kind)?),
         keyer,
         phase: args.shape.phase(),
         timed: args.any_store().expire == Expire::Timer,
@@ -82,7 +80,6 @@ fn plan(args: &CompareArgs) -> anyhow::Result<ComparePlan> {
         threads: args.workers.map_or(cores.min(16), usize::from),
         flows_expected: FIRST_FLOWS,
         stopwatch: stopwatch_nanos,
-        rules,
     })
 }
 
@@ -114,8 +111,8 @@ fn pass(args: &CompareArgs, plan: &ComparePlan) -> anyhow::Result<(FileSource, C
     let stop: Arc<AtomicBool> = source.progress().stop_flag();
     signals::stop_on_signals(&stop)?;
     let progress = Progress::new(source.progress(), args.quiet);
-    let tick = |packets| progress.tick(packets);
-    let outcome = compare(plan, &mut source, &args.input.parser(), &stop, tick)?;
+    let mut tick = |packets| progress.tick(packets);
+    let outcome = compare(plan, &mut source, &args.input.parser(), &stop, &mut tick)?;
     drop(progress);
     if !plan.runs.is_empty() && !args.quiet {
         signals::warn_of_interruption(&stop);

@@ -1,4 +1,4 @@
-//! The options that say what to capture and what of it to keep.
+//! The options for what to capture and what to record.
 
 use std::cell::RefCell;
 use std::path::PathBuf;
@@ -24,7 +24,7 @@ pub struct CaptureArgs {
     #[arg(short, long = "interface", value_name = "IFACE")]
     pub interfaces: Vec<String>,
 
-    /// Only packets that match this filter expression, as tcpdump takes it; the kernel applies it
+    /// Only packets that match this filter expression (syntax of tcpdump); the kernel applies it
     #[arg(long, value_name = "BPF")]
     pub filter: Option<String>,
 
@@ -32,15 +32,15 @@ pub struct CaptureArgs {
     #[arg(long, value_name = "SIZE", default_value = "256", value_parser = parse_snaplen)]
     pub snaplen: u32,
 
-    /// The kernel's buffer for each interface and capture thread: what it holds while acsm is busy
+    /// Size of the kernel's buffer per interface and capture thread: it holds packets while acsm is busy
     #[arg(long, value_name = "SIZE", default_value = "32MiB", value_parser = parse_buffer)]
     pub buffer: u32,
 
-    /// Threads that capture, 1 to 16: the kernel gives each its share of every interface, by flow
+    /// Number of capture threads, 1 to 16: the kernel distributes flows of every interface among them
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=16))]
     pub capture_threads: u8,
 
-    /// Only packets to and from this machine: do not ask for those of others
+    /// Only packets to and from this machine: no promiscuous mode
     #[arg(long)]
     pub no_promiscuous: bool,
 
@@ -48,19 +48,19 @@ pub struct CaptureArgs {
     #[arg(long, value_name = "NAME")]
     pub user: Option<String>,
 
-    /// Leave tunnels closed: count TCP only where the outermost IP header carries it
+    /// Do not look into tunnels: only TCP directly in the outermost IP header counts
     #[arg(long)]
     pub no_tunnels: bool,
 
-    /// Write packets to this pcap file; `acsm replay` of it says the same again
+    /// Write packets to this pcap file; `acsm replay` of it gives the same result
     #[arg(long, help_heading = WRITE, value_name = "FILE")]
     pub write: Option<PathBuf>,
 
-    /// Begin a new file at this size: FILE-00001.pcap, FILE-00002.pcap and so on
+    /// Start a new file at this size: FILE-00001.pcap, FILE-00002.pcap and so on
     #[arg(long, help_heading = WRITE, value_name = "SIZE", requires = "write", value_parser = parse_bytes)]
     pub write_size: Option<u64>,
 
-    /// Keep so many files, the latest [default: all]
+    /// Number of files to keep, the latest ones [default: all]
     #[arg(long, help_heading = WRITE, value_name = "N", requires = "write_size", value_parser = clap::value_parser!(u32).range(1..))]
     pub write_files: Option<u32>,
 
@@ -72,7 +72,7 @@ pub struct CaptureArgs {
 /// Which packets are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum WriteOnly {
-    /// Those of flows that raised an alert, from up to a minute before it
+    /// Packets of flows that raised an alert, from up to a minute before it
     Alerts,
 }
 
@@ -92,7 +92,9 @@ impl CaptureArgs {
     /// Opens all interfaces.
     pub fn open(&self, quiet: bool) -> anyhow::Result<LiveSource> {
         if let (false, Some(expression)) = (quiet, &self.filter) {
-            blind_spots(expression).into_iter().for_each(|spot| warn(expression, spot));
+            blind_spots(expression)
+                .into_iter()
+                .for_each(|spot| warn_of_blind_spot(expression, spot));
         }
         let options = LiveOptions {
             interfaces: self.interfaces.clone(),
@@ -102,7 +104,7 @@ impl CaptureArgs {
             capture_threads: self.capture_threads.into(),
             filter: self.filter.clone(),
             clock: now,
-            on_change: if quiet { |_| {} } else { tell },
+            on_change: if quiet { |_| {} } else { report_change },
         };
         LiveSource::open(options).map_err(|error| match error.is_wrong_usage() {
             true => Usage::new(error).into(),
@@ -110,12 +112,12 @@ impl CaptureArgs {
         })
     }
 
-    /// The parser that these options ask for.
+    /// The parser for these options.
     pub fn parser(&self) -> Parser {
         Parser::new(ParseOptions { no_tunnels: self.no_tunnels })
     }
 
-    /// What records, if anything is to be recorded.
+    /// The recorder, if packets are to be recorded.
     pub fn recorder(
         &self,
         source: &LiveSource,
@@ -148,13 +150,13 @@ impl CaptureArgs {
     }
 }
 
-/// The wall clock, by which silence is measured.
+/// The wall clock: the time while no packets arrive.
 fn now() -> Timestamp {
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Timestamp::from_nanos(u64::try_from(since_1970.as_nanos()).unwrap_or(u64::MAX))
 }
 
-fn tell(change: Change<'_>) {
+fn report_change(change: Change<'_>) {
     match change {
         Change::Gone { interface, why } => {
             stderr::message(format_args!("acsm: {interface} is gone ({why}); waiting for it"));
@@ -173,7 +175,7 @@ fn tell(change: Change<'_>) {
     }
 }
 
-fn warn(expression: &str, spot: BlindSpot) {
+fn warn_of_blind_spot(expression: &str, spot: BlindSpot) {
     let (what, instead) = match spot {
         BlindSpot::Vlan => ("packets with a VLAN tag", "EXPR or (vlan and EXPR)"),
         BlindSpot::Ipv6Extensions => ("TCP behind IPv6 extension headers", "ip6 or EXPR"),

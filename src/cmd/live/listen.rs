@@ -1,4 +1,4 @@
-//! `--listen`: the page, metrics and JSON of a live run, over HTTP.
+//! `--listen`: page, metrics and JSON of a live run over HTTP.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use clap::Args;
 const LISTEN: &str = "Page and metrics";
 const PORT: u16 = 9477;
 
-/// Where to be looked at, and by whom.
+/// Where to serve, and to whom.
 #[derive(Debug, Args)]
 pub struct ListenArgs {
     /// Serve a page (/), Prometheus metrics (/metrics), /healthz and /api/snapshot over HTTP at this
@@ -16,12 +16,12 @@ pub struct ListenArgs {
     #[arg(long, help_heading = LISTEN, value_name = "ADDR", num_args = 0..=1, default_missing_value = "127.0.0.1:9477", value_parser = parse_address)]
     pub listen: Option<SocketAddr>,
 
-    /// Answer only those who tell the token in this file; needed beyond loopback
+    /// Serve only clients that send the token in this file; required beyond loopback
     #[arg(long, help_heading = LISTEN, value_name = "FILE", requires = "listen")]
     pub token_file: Option<PathBuf>,
 }
 
-/// An address with a port or without; `localhost` is the one name that needs no asking.
+/// An address with or without a port. `localhost` is the only name allowed: it needs no resolver.
 fn parse_address(text: &str) -> Result<SocketAddr, String> {
     let of_ip = |ip: &str| ip.parse::<IpAddr>().ok().map(|ip| SocketAddr::new(ip, PORT));
     let of_localhost = |text: &str| {
@@ -39,7 +39,7 @@ fn parse_address(text: &str) -> Result<SocketAddr, String> {
 }
 
 #[cfg(all(feature = "live", unix))]
-pub use enabled::Web;
+pub use enabled::WebServer;
 
 #[cfg(all(feature = "live", unix))]
 mod enabled {
@@ -51,20 +51,20 @@ mod enabled {
 
     use super::ListenArgs;
     use crate::cmd::{Usage, stderr};
-    use crate::report::live::Board;
-    use crate::report::live::http::{Listening, Server, Token};
+    use crate::live::SharedSnapshot;
+    use crate::live::http::{Listening, Server, Token};
 
-    /// No token is so long: the rest of a file is not looked at.
+    /// Longer than any token: the rest of a file is not read.
     const TOKEN_FILE_BYTES_MAX: u64 = 4096;
 
-    /// The server that was asked for, bound and not yet at work; or none.
+    /// The requested server, bound and not yet started; or none.
     #[derive(Debug)]
-    pub struct Web(Option<Listening>);
+    pub struct WebServer(Option<Listening>);
 
-    impl Web {
-        /// Takes the address, before anything else is begun.
-        pub fn bind(args: &ListenArgs, quiet: bool) -> anyhow::Result<Web> {
-            let Some(address) = args.listen else { return Ok(Web(None)) };
+    impl WebServer {
+        /// Binds the address.
+        pub fn bind(args: &ListenArgs, quiet: bool) -> anyhow::Result<WebServer> {
+            let Some(address) = args.listen else { return Ok(WebServer(None)) };
             let token =
                 args.token_file.as_deref().map(|file| read_token(file, quiet)).transpose()?;
             if token.is_none() && !address.ip().to_canonical().is_loopback() {
@@ -84,12 +84,12 @@ mod enabled {
             if !quiet {
                 stderr::message(format_args!("acsm: listening on http://{}/", bound.address()));
             }
-            Ok(Web(Some(bound)))
+            Ok(WebServer(Some(bound)))
         }
 
-        /// Shows `board` in a thread of its own until the server is dropped.
-        pub fn serve(self, board: &Board) -> anyhow::Result<Option<Server>> {
-            let server = self.0.map(|bound| bound.serve(board.clone())).transpose();
+        /// Serves the views published in `shared`, in its own thread, until the server is dropped.
+        pub fn serve(self, shared: &SharedSnapshot) -> anyhow::Result<Option<Server>> {
+            let server = self.0.map(|bound| bound.serve(shared.clone())).transpose();
             server.context("cannot start the thread for --listen")
         }
     }
@@ -121,20 +121,20 @@ mod enabled {
     }
 }
 
-/// Without live capture there is nothing to show: opening an interface says what is missing.
+/// Without live capture there is nothing to serve: opening an interface reports what is missing.
 #[cfg(not(all(feature = "live", unix)))]
 #[derive(Debug)]
-pub struct Web;
+pub struct WebServer;
 
 #[cfg(not(all(feature = "live", unix)))]
-impl Web {
-    /// Takes nothing.
-    pub fn bind(_: &ListenArgs, _: bool) -> anyhow::Result<Web> {
-        Ok(Web)
+impl WebServer {
+    /// Binds nothing.
+    pub fn bind(_: &ListenArgs, _: bool) -> anyhow::Result<WebServer> {
+        Ok(WebServer)
     }
 
-    /// Shows nothing.
-    pub fn serve(self, _: &crate::report::live::Board) -> anyhow::Result<Web> {
+    /// Serves nothing.
+    pub fn serve(self, _: &crate::live::SharedSnapshot) -> anyhow::Result<WebServer> {
         Ok(self)
     }
 }

@@ -1,55 +1,49 @@
-//! `acsm live`: interfaces through the state machine.
+//! `acsm live`: options and set-up of a live run; [`crate::live`] does the rest.
 //!
-//! | file | what |
+//! | file | subject |
 //! |---|---|
-//! | `capture_args` | what to capture and what of it to keep |
-//! | `desk` | where alerts arrive |
-//! | `listen` | the page and metrics, over HTTP |
-//! | `watcher` | views once a second, `stats` once a minute, what signals ask for |
-//! | `terminal` | the dashboard's terminal |
-//! | `shelf` | rules that came later |
-//! | `privileges`, `notify` | giving up capabilities; telling systemd |
+//! | `capture_args` | what to capture and what to record |
+//! | `listen` | `--listen`: page and metrics over HTTP |
+//! | `process` | user, capabilities, systemd |
 
 mod capture_args;
-mod desk;
 mod listen;
-mod notify;
-mod privileges;
-mod shelf;
-mod terminal;
-mod watcher;
+mod process;
 
 use std::cell::RefCell;
-use std::io::{self, IsTerminal as _, Write};
+use std::fmt::Display;
+use std::fs::File;
+use std::io::{self, IsTerminal as _};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use clap::Args;
 
-use super::alert_output::AlertDestination;
-use super::run_args::{OUTPUT, RUN, RunArgs, outcome};
-use super::stderr;
+use super::run_args::{OUTPUT, RUN, RunArgs};
+use super::alert_output::{AlertDestination, ExistingFile};
+use super::{run_args, signals, stderr};
 use crate::capture::record::{Recorded, Recorder};
-use crate::engine::{Outcome, RunPlan, run as run_engine};
+use crate::engine::{ActiveRules, RunPlan, RunResult, run as run_engine};
+use crate::live::alerts::{AlertFanout, AlertSink};
+use crate::live::monitor::{Actions, Monitor, MonitorContext, SignalFlags};
+use crate::live::terminal::{self, Messages, Screen, ScreenContext};
+use crate::live::{LiveSummary, SharedSnapshot, StoreModel, capture_page};
 use crate::machine::Rules;
-use crate::report::alert::Names;
-use crate::report::live::{Board, LiveSummary, capture_page};
+use crate::report::alert::{AlertTarget, Names};
 use crate::report::replay::{Context, Summary};
 use crate::report::trace::TraceReport;
 use crate::units::parse_duration_nanos;
 use capture_args::CaptureArgs;
-use desk::{Desk, DeskSink};
-use listen::{ListenArgs, Web};
-use shelf::Shelf;
-use watcher::{Asked, Watched, Watcher};
+use listen::{ListenArgs, WebServer};
 
-/// Not told by clap: where `-i` is missing, we can tell which interfaces there are.
+/// `-i` is not required by clap: if it is missing, the error lists the interfaces there are.
 const USAGE: &str = "acsm live [OPTIONS] --interface <IFACE>";
 
 const EXAMPLES: &str = "\
 Examples:
-  acsm live -i eth0                             watch a link on a dashboard; ? tells its keys
+  acsm live -i eth0                             watch a link on a dashboard; ? lists its keys
   acsm live -i eth0 --plain                     alerts as lines of text
   acsm live -i eth0 -i eth1 | tee eve.json      two links, EVE JSON lines
   acsm live -i eth0 --alerts /var/log/acsm/eve.json
@@ -89,7 +83,7 @@ pub struct LiveArgs {
     #[arg(long, help_heading = OUTPUT, value_name = "TIME", default_value = "60s", value_parser = parse_duration_nanos)]
     stats: u64,
 
-    /// Keys the hashes [default: a secret one, told at the end]
+    /// Seed of the hashes [default: random and secret; printed at the end]
     #[arg(long, help_heading = RUN, value_name = "N")]
     seed: Option<u64>,
 
@@ -99,23 +93,40 @@ pub struct LiveArgs {
 }
 
 impl LiveArgs {
-    /// Unless another output was asked for, a terminal gets a dashboard.
+    /// On a terminal, a dashboard is shown unless another output was requested.
     fn wants_dashboard(&self) -> bool {
         let RunArgs { json, quiet, watch, .. } = &self.run;
         let lines = self.plain || *quiet || watch.is_some();
         !lines && !json && !self.run.alerts_on_stdout() && terminal::can_show_dashboard()
     }
 
-    /// An error of opening a file, with the user who may not be allowed what root is.
-    fn whose(&self, error: anyhow::Error) -> anyhow::Error {
+    /// An error of opening a file, with the name of the user who may lack permission.
+    fn with_user(&self, error: anyhow::Error) -> anyhow::Error {
         match &self.capture.user {
             Some(name) => error.context(format!("as --user {name}")),
             None => error,
         }
     }
+
+    /// Where alerts go: a terminal gets text, unless a dashboard shows them; anything else gets EVE
+    /// lines.
+    fn alert_destination(&self, has_dashboard: bool) -> AlertDestination {
+        self.run.alert_destination(match io::stdout().is_terminal() {
+            _ if has_dashboard => AlertDestination::None,
+            true => AlertDestination::TextOnStdout,
+            false => AlertDestination::EveOnStdout,
+        })
+    }
+
+    /// The rules as their files are now, for a run that has followed `old` ones.
+    fn reload_rules(&self, plan: &RunPlan, old: &Rules) -> anyhow::Result<ActiveRules> {
+        let new = self.run.rules.active(plan.keyer.kind)?;
+        new.can_replace(old).map_err(anyhow::Error::msg)?;
+        Ok(new)
+    }
 }
 
-/// Watches until told to end, then sums up.
+/// Captures until the run is ended, then prints the summary.
 pub fn run(args: &LiveArgs) -> anyhow::Result<ExitCode> {
     let seed = args.seed.map_or_else(secret_seed, Ok)?;
     let (mut plan, sizing) = args.run.plan(seed)?;
@@ -123,71 +134,83 @@ pub fn run(args: &LiveArgs) -> anyhow::Result<ExitCode> {
     if args.run.verify && !args.run.quiet {
         stderr::message(VERIFY_COSTS);
     }
-    let web = Web::bind(&args.listen, args.run.quiet)?;
+    let web = WebServer::bind(&args.listen, args.run.quiet)?;
     let source = args.capture.open(args.run.quiet)?;
-    args.capture.user.as_deref().map_or(Ok(()), privileges::become_user)?;
+    args.capture.user.as_deref().map_or(Ok(()), process::become_user)?;
     let (counts, link_types) = (source.counts(), source.link_types());
-    let recorder = args.capture.recorder(&source, plan.keyer).map_err(|error| args.whose(error))?;
+    let recorder =
+        args.capture.recorder(&source, plan.keyer).map_err(|error| args.with_user(error))?;
     let recorder = recorder.as_ref();
     let mut source = Recorded::new(source, recorder);
-    let names = Names { rules: &plan.rules, backend: plan.store.backend.name() };
     let has_dashboard = args.wants_dashboard();
-    let destination = args.run.alert_destination(default_destination(has_dashboard));
+    let destination = args.alert_destination(has_dashboard);
+    // Appended to, so that alerts of an earlier run, or from before a log rotation, are kept.
+    let open = || destination.open(ExistingFile::Append);
+    let target = open().map_err(|error| args.with_user(error))?;
+    let names = Names::new(&plan);
     let min_severity = args.run.rules.min_severity;
-    let desk = Desk::new(destination.clone(), names, min_severity, recorder);
-    let desk = RefCell::new(desk.map_err(|error| args.whose(error))?);
-    privileges::give_up().context("cannot give up privileges")?;
+    let alerts = RefCell::new(AlertFanout::new(names, min_severity, target, recorder));
+    process::drop_capabilities().context("cannot give up privileges")?;
 
-    let asked = Asked::by_signals(has_dashboard)?;
-    let board = Board::default();
-    let _server = web.serve(&board)?;
-    let (shelf, rules) = (Shelf::default(), RefCell::new(&plan.rules));
-    let watcher = Watcher::new(Watched {
+    let signals = register_signals(has_dashboard)?;
+    let shared = SharedSnapshot::new(StoreModel::new(&plan, sizing));
+    let _server = web.serve(&shared)?;
+    let load_rules = |old: &Rules| args.reload_rules(&plan, old).map_err(in_one_line);
+    let open_alerts = || -> Result<Option<AlertTarget>, String> {
+        destination.file().map(|_| open().map_err(in_one_line)).transpose()
+    };
+    let mut monitor = Monitor::new(MonitorContext {
         plan: &plan,
         sizing,
-        rule_args: &args.run.rules,
-        desk: &desk,
+        alerts: &alerts,
         recorder,
-        shelf: &shelf,
         counts: counts.clone(),
-        board: board.clone(),
-        asked: asked.clone(),
+        shared: shared.clone(),
+        signals: signals.clone(),
         duration: args.duration.map(Duration::from_nanos),
-        stats_every: Duration::from_nanos(args.stats),
-        rules: &rules,
+        stats_interval: Duration::from_nanos(args.stats),
+        actions: Actions { load_rules: &load_rules, open_alerts: &open_alerts, message },
         quiet: args.run.quiet,
     });
-    let screen = terminal::show(has_dashboard, &board, &asked)?;
+    let screen = has_dashboard.then(|| show_dashboard(&shared, &signals)).transpose()?;
     let started = Instant::now();
-    notify::ready();
-    let (mut sink, parser) = (DeskSink(&desk), args.capture.parser());
-    let result = run_engine(&plan, &mut source, &parser, &mut sink, &asked.stop, watcher);
-    let result = match desk.borrow_mut().take_failure() {
+    process::notify_ready();
+    let (mut sink, parser) = (AlertSink(&alerts), args.capture.parser());
+    let result = run_engine(&plan, &mut source, &parser, &mut sink, &signals.stop, &mut monitor);
+    let result = match alerts.borrow_mut().take_failure() {
         Some(failure) => Err(failure.into()),
         None => result,
     };
-    terminal::give_back(screen);
-    notify::stopping();
+    drop(screen);
+    process::notify_stopping();
     if let Some(recorder) = recorder {
         recorder.borrow_mut().finish();
     }
-    let Some(outcome) = outcome(result, &destination)? else { return Ok(ExitCode::SUCCESS) };
+    let Some(outcome) = run_args::outcome(result, &destination)? else {
+        return Ok(ExitCode::SUCCESS);
+    };
 
     let trace = TraceReport::new(&outcome.frames, &link_types, &[]);
     let seconds = started.elapsed().as_secs_f64();
-    let plan = in_force(&plan, &rules);
+    // The counts of alerts are by the rules in force at the end.
+    let plan = RunPlan { active: monitor.rules(), ..plan.clone() };
     let prediction = args.run.predict(&plan, &sizing, &outcome);
     let context = Context { plan: &plan, sizing, prediction, trace, seconds };
-    let summary = Summary::new(&outcome, context);
-    let interfaces = counts.interfaces();
+    let (summary, interfaces) = (Summary::new(&outcome, context), counts.interfaces());
     let summary = LiveSummary { summary, seed: seed.to_string(), interfaces };
-    let write = |mut out: &mut dyn Write| capture_page(&mut out, &summary, &outcome);
-    args.run.print_summary(&destination, &summary, write)?;
-    verdict(outcome, recorder)
+    args.run.print_summary(&destination, &summary, |mut out| {
+        capture_page(&mut out, &summary, &outcome)
+    })?;
+    result_of(outcome, recorder)
 }
 
-/// Whether all went well, to be told when all else is said.
-fn verdict(outcome: Outcome, recorder: Option<&RefCell<Recorder>>) -> anyhow::Result<ExitCode> {
+/// An error with all its causes.
+fn in_one_line(error: anyhow::Error) -> String {
+    format!("{error:#}")
+}
+
+/// Whether the run and its recording succeeded; reported after the summary.
+fn result_of(outcome: RunResult, recorder: Option<&RefCell<Recorder>>) -> anyhow::Result<ExitCode> {
     let failed_recording = recorder.and_then(|recorder| recorder.borrow_mut().take_failure());
     match (outcome.failure, failed_recording) {
         (Some(error), _) => {
@@ -200,27 +223,47 @@ fn verdict(outcome: Outcome, recorder: Option<&RefCell<Recorder>>) -> anyhow::Re
     }
 }
 
-/// The plan with the rules that were in force at the end: counts go by their numbers.
-fn in_force(plan: &RunPlan, rules: &RefCell<&Rules>) -> RunPlan {
-    RunPlan { rules: (*rules.borrow()).clone(), ..plan.clone() }
-}
-
-/// Where alerts go if the options do not say: a dashboard shows them itself, a terminal gets text,
-/// anything else EVE lines.
-fn default_destination(has_dashboard: bool) -> AlertDestination {
-    match io::stdout().is_terminal() {
-        _ if has_dashboard => AlertDestination::None,
-        true => AlertDestination::TextOnStdout,
-        false => AlertDestination::EveOnStdout,
+/// Flags that signals set from here on.
+fn register_signals(has_dashboard: bool) -> anyhow::Result<SignalFlags> {
+    let mut flags = SignalFlags::default();
+    if !has_dashboard {
+        flags.may_exit = Arc::clone(&flags.stop);
     }
+    signals::stop_or_end_on_signals(&flags.stop, &flags.may_exit)?;
+    signals::note_requests(&flags.reload, &flags.reopen)?;
+    Ok(flags)
 }
 
-/// A seed that nobody outside can know: who chooses addresses must not choose collisions.
+/// A dashboard, and standard error held back while it is shown. Fields are dropped in this order.
+struct Dashboard {
+    _screen: Screen,
+    _held: stderr::Hold,
+}
+
+/// To be called with reduced capabilities: the thread inherits them.
+fn show_dashboard(shared: &SharedSnapshot, signals: &SignalFlags) -> anyhow::Result<Dashboard> {
+    let held = stderr::hold();
+    let (shared, signals) = (shared.clone(), signals.clone());
+    let screen = Screen::start(ScreenContext { shared, signals, messages, message })
+        .context("cannot show a dashboard here; try --plain")?;
+    Ok(Dashboard { _screen: screen, _held: held })
+}
+
+fn message(text: &dyn Display) {
+    stderr::message(text);
+}
+
+fn messages() -> Messages {
+    let stderr::Log { messages, total, is_recent } = stderr::log();
+    Messages { texts: messages, number: total, is_recent }
+}
+
+/// A seed that nobody outside can know: whoever chooses addresses must not be able to choose collisions.
 fn secret_seed() -> anyhow::Result<u64> {
     use std::io::Read as _;
 
     let mut bytes = [0; 8];
-    std::fs::File::open("/dev/urandom")
+    File::open("/dev/urandom")
         .and_then(|mut file| file.read_exact(&mut bytes))
         .context("cannot read /dev/urandom for a secret seed; choose one with --seed")?;
     Ok(u64::from_le_bytes(bytes))

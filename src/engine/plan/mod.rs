@@ -15,6 +15,7 @@
 //! | `frontier` | what each error costs |
 
 mod curve;
+mod demand;
 mod frontier;
 mod predict;
 mod room;
@@ -27,6 +28,7 @@ mod wish;
 
 use std::cmp::Ordering;
 
+pub use demand::{Demand, DemandError, demand};
 pub use frontier::frontier;
 pub use room::Room;
 pub use shape::Shape;

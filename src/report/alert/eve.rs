@@ -94,7 +94,7 @@ fn is_zero(n: &u64) -> bool {
 }
 
 /// Appends the line of `alert`, with its newline, to `out`.
-pub(super) fn append(names: Names<'_>, alert: &Alert, rule: &Rule, out: &mut Vec<u8>) {
+pub(super) fn append(names: &Names, alert: &Alert, rule: &Rule, out: &mut Vec<u8>) {
     let packet = &alert.packet;
     let event = AlertEvent {
         timestamp: eve_time(alert.time),
@@ -124,7 +124,7 @@ pub(super) fn append(names: Names<'_>, alert: &Alert, rule: &Rule, out: &mut Vec
             answer: alert.answer.map(answer_name),
             confidence: alert.confidence,
             count: alert.count,
-            left_out: alert.left_out,
+            left_out: alert.suppressed,
         },
     };
     // Writing plain data to memory cannot fail.
@@ -197,7 +197,7 @@ mod tests {
             state: State::new(3),
             confidence: 0.5,
             count: None,
-            left_out: 0,
+            suppressed: 0,
         }
     }
 
@@ -206,7 +206,7 @@ mod tests {
         let rules = Rules::load("tcp-flags").unwrap();
         let alert = alert(&rules);
         let mut line = Vec::new();
-        let names = Names { rules: &rules, backend: "kbf" };
+        let names = Names { rules: rules.into(), backend: "kbf" };
         append(names, &alert, rules.book.get(alert.rule).unwrap(), &mut line);
         assert_eq!(line.iter().filter(|&&byte| byte == b'\n').count(), 1);
         let value: Value = serde_json::from_slice(&line).unwrap();

@@ -18,26 +18,34 @@ mod text;
 pub use lines::LineOutput;
 pub use output::{AlertOutput, AlertTarget};
 
+use std::sync::Arc;
+
+use crate::engine::RunPlan;
 use crate::machine::Rules;
 use acsm_filters::{Lookup, State};
 
 /// Resolves the numbers in alerts to names.
-#[derive(Debug, Clone, Copy)]
-pub struct Names<'a> {
+#[derive(Debug, Clone)]
+pub struct Names {
     /// Rules and states.
-    pub rules: &'a Rules,
+    pub rules: Arc<Rules>,
     /// The store's name.
     pub backend: &'static str,
 }
 
-impl<'a> Names<'a> {
+impl Names {
+    /// The names of a run.
+    pub fn new(plan: &RunPlan) -> Names {
+        Names { rules: Arc::clone(&plan.active.rules), backend: plan.store.backend.name() }
+    }
+
     /// The name of a state.
-    pub fn state(&self, state: State) -> &'a str {
+    pub fn state(&self, state: State) -> &str {
         self.rules.machine.state(state).map_or("?", |info| info.name.as_str())
     }
 
     /// The result of a lookup, for people.
-    pub fn lookup(&self, lookup: Lookup) -> &'a str {
+    pub fn lookup(&self, lookup: Lookup) -> &str {
         match lookup {
             Lookup::Known(state) => self.state(state),
             Lookup::Absent => "absent",

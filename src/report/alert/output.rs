@@ -38,20 +38,20 @@ impl AlertTarget {
 
 /// Writes what the engine finds to an [`AlertTarget`].
 #[derive(Debug)]
-pub struct AlertOutput<'a> {
-    names: Names<'a>,
+pub struct AlertOutput {
+    names: Names,
     min_severity: u8,
     target: AlertTarget,
 }
 
-impl<'a> AlertOutput<'a> {
+impl AlertOutput {
     /// Writes alerts of severity 1 to `min_severity` to `target`.
-    pub fn new(names: Names<'a>, min_severity: u8, target: AlertTarget) -> Self {
+    pub fn new(names: Names, min_severity: u8, target: AlertTarget) -> Self {
         AlertOutput { names, min_severity, target }
     }
 
     /// Uses these names from now on.
-    pub fn set_names(&mut self, names: Names<'a>) {
+    pub fn set_names(&mut self, names: Names) {
         self.names = names;
     }
 
@@ -71,9 +71,9 @@ impl<'a> AlertOutput<'a> {
     }
 }
 
-impl Sink for AlertOutput<'_> {
+impl Sink for AlertOutput {
     fn alert(&mut self, alert: &Alert) -> io::Result<()> {
-        let names = self.names;
+        let names = &self.names;
         let Some(rule) = names.rules.book.get(alert.rule) else { return Ok(()) };
         if rule.severity > self.min_severity {
             return Ok(());
@@ -90,7 +90,7 @@ impl Sink for AlertOutput<'_> {
 
     /// Steps go where text alerts go; if alerts are not text, to standard error.
     fn step(&mut self, step: &WatchStep) -> io::Result<()> {
-        let text = step_text(self.names, step);
+        let text = step_text(&self.names, step);
         match &mut self.target {
             AlertTarget::Text { lines, colours } => {
                 lines.line(|out| append_text(out, &text, *colours))

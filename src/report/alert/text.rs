@@ -15,7 +15,7 @@ use acsm_filters::Lookup;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct AlertText<'a> {
     /// Names of rules, states and the store.
-    pub names: Names<'a>,
+    pub names: &'a Names,
     /// The rule that raised the alert.
     pub rule: &'a Rule,
     /// The alert.
@@ -33,8 +33,8 @@ impl fmt::Display for AlertText<'_> {
         if let Some(count) = alert.count {
             write!(f, ", {} counted", grouped(count))?;
         }
-        if alert.left_out > 0 {
-            write!(f, ", {} more left out before", grouped(alert.left_out))?;
+        if alert.suppressed > 0 {
+            write!(f, ", {} more left out before", grouped(alert.suppressed))?;
         }
         match alert.answer {
             Some(Lookup::DontKnow) => write!(f, " {FAINT}(state unknown){FAINT:#}"),
@@ -58,7 +58,7 @@ fn colour(severity: u8) -> Style {
 
 /// One step of a watched flow, without a newline: the packet, the state that the store returned, the
 /// true state, and the transition.
-pub(super) fn step_text(names: Names<'_>, step: &WatchStep) -> String {
+pub(super) fn step_text(names: &Names, step: &WatchStep) -> String {
     let packet = &step.packet;
     let next = match step.next {
         Next::Keep => "stays".to_owned(),

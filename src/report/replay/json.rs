@@ -4,7 +4,7 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::prediction::Prediction;
-use crate::engine::{AlertDifference, Errors, Lookups, Outcome, RunPlan};
+use crate::engine::{AlertDifference, Errors, Lookups, RunResult, RunPlan};
 use crate::report::trace::TraceReport;
 use acsm_filters::{Backend, GateStats, RecycleAt, Sizing};
 
@@ -128,12 +128,12 @@ pub struct Context<'a> {
 
 impl Summary {
     /// Summarises `outcome`.
-    pub fn new(outcome: &Outcome, context: Context<'_>) -> Self {
+    pub fn new(outcome: &RunResult, context: Context<'_>) -> Self {
         let packets = context.trace.packets as f64;
         let seconds = context.seconds;
         let packets_per_second = if seconds > 0.0 { packets / seconds } else { 0.0 };
-        let stats = &outcome.stats;
-        let errors = outcome.tally.errors.as_ref();
+        let stats = &outcome.store;
+        let errors = outcome.errors.as_ref();
         Summary {
             store: store_report(outcome, &context),
             flows: FlowReport {
@@ -146,7 +146,7 @@ impl Summary {
                 cells_aged: stats.cells_aged,
                 cells_shared: stats.cells_shared,
             },
-            lookups: outcome.tally.lookups.into(),
+            lookups: outcome.shards.lookups.into(),
             alerts: alert_report(outcome, &context),
             errors: errors.map(|errors| {
                 ErrorReport::new(errors, outcome.alerts.difference.unwrap_or_default())
@@ -157,8 +157,8 @@ impl Summary {
     }
 }
 
-fn store_report(outcome: &Outcome, context: &Context<'_>) -> StoreReport {
-    let (spec, sizing, stats) = (&context.plan.store, &context.sizing, &outcome.stats);
+fn store_report(outcome: &RunResult, context: &Context<'_>) -> StoreReport {
+    let (spec, sizing, stats) = (&context.plan.store, &context.sizing, &outcome.store);
     // An exact table without a memory limit may have grown beyond its initial size.
     let (cells, bits) = match spec.backend {
         Backend::Exact => {
@@ -205,13 +205,13 @@ fn gate_report(context: &Context<'_>, stats: GateStats) -> Option<GateReport> {
     })
 }
 
-fn alert_report(outcome: &Outcome, context: &Context<'_>) -> AlertReport {
-    let book = &context.plan.rules.book;
+fn alert_report(outcome: &RunResult, context: &Context<'_>) -> AlertReport {
+    let book = &context.plan.active.rules.book;
     let by_name = |counts: &[u64]| {
         let named = book.iter().zip(counts).filter(|(_, count)| **count > 0);
         named.map(|(rule, count)| (rule.name.clone(), Value::from(*count))).collect()
     };
-    let reasons = outcome.alerts.left_out.by_reason();
+    let reasons = outcome.alerts.suppressed.by_reason();
     let losses = outcome.losses;
     AlertReport {
         thresholds: ThresholdReport {
@@ -221,7 +221,7 @@ fn alert_report(outcome: &Outcome, context: &Context<'_>) -> AlertReport {
         },
         total: outcome.alerts.shown.iter().sum(),
         by_rule: by_name(&outcome.alerts.shown),
-        only_counted: by_name(&outcome.tally.only_counted),
+        only_counted: by_name(&outcome.shards.only_counted),
         left_out: reasons.map(|(why, count)| (why.to_owned(), count.into())).into_iter().collect(),
     }
 }

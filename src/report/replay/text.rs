@@ -5,11 +5,11 @@ use std::io::{self, Write};
 use serde_json::{Map, Value};
 
 use super::json::{ErrorReport, StoreReport, Summary};
-use crate::engine::Outcome;
+use crate::engine::RunResult;
 use crate::report::format::{FAINT, HEADING, bytes, duration, grouped, percent};
 
 /// Writes the summary. `outcome` supplies what is not in the JSON document.
-pub fn write(out: &mut impl Write, summary: &Summary, outcome: &Outcome) -> io::Result<()> {
+pub fn write(out: &mut impl Write, summary: &Summary, outcome: &RunResult) -> io::Result<()> {
     trace(out, summary, outcome)?;
     store(out, summary, outcome)?;
     alerts(out, summary)?;
@@ -19,7 +19,7 @@ pub fn write(out: &mut impl Write, summary: &Summary, outcome: &Outcome) -> io::
     }
 }
 
-fn trace(out: &mut impl Write, summary: &Summary, outcome: &Outcome) -> io::Result<()> {
+fn trace(out: &mut impl Write, summary: &Summary, outcome: &RunResult) -> io::Result<()> {
     let (trace, speed) = (&summary.trace, &summary.speed);
     writeln!(out, "{HEADING}Trace{HEADING:#}")?;
     let (packets, tcp) = (grouped(trace.packets), grouped(trace.tcp_packets));
@@ -48,7 +48,7 @@ fn trace(out: &mut impl Write, summary: &Summary, outcome: &Outcome) -> io::Resu
     Ok(())
 }
 
-fn store(out: &mut impl Write, summary: &Summary, outcome: &Outcome) -> io::Result<()> {
+fn store(out: &mut impl Write, summary: &Summary, outcome: &RunResult) -> io::Result<()> {
     let (store, flows, lookups) = (&summary.store, &summary.flows, &summary.lookups);
     let asked = lookups.known + lookups.absent + lookups.dont_know;
     writeln!(out, "\n{HEADING}Store{HEADING:#}")?;
@@ -89,7 +89,7 @@ fn store(out: &mut impl Write, summary: &Summary, outcome: &Outcome) -> io::Resu
     recycled(out, summary)?;
     gate(out, store)?;
     capacity(out, store)?;
-    let (batch, sweep) = (&outcome.tally.batch_nanos, &outcome.tally.sweep_nanos);
+    let (batch, sweep) = (&outcome.batch_nanos, &outcome.shards.sweep_nanos);
     writeln!(
         out,
         "  {FAINT}time         batch median {}, 99 % {}; sweep slice median {}, 99 % {}{FAINT:#}",

@@ -1,0 +1,95 @@
+//! EVE `stats` events: all totals of a view, written among the alerts once per interval.
+
+use serde::Serialize;
+
+use super::view::{Counts, LookupCounts, StoreView, View};
+use crate::capture::live::InterfaceCounts;
+
+/// An event. `stats` has Suricata's names; figures that Suricata has no name for are in `acsm`.
+#[derive(Debug, Serialize)]
+struct StatsEvent<'a> {
+    timestamp: String,
+    event_type: &'static str,
+    stats: SuricataStats,
+    acsm: OwnStats<'a>,
+}
+
+#[derive(Debug, Serialize)]
+struct SuricataStats {
+    uptime: u64,
+    capture: CaptureStats,
+    decoder: DecoderStats,
+    detect: DetectStats,
+}
+
+#[derive(Debug, Serialize)]
+struct CaptureStats {
+    kernel_packets: u64,
+    kernel_drops: u64,
+    kernel_ifdrops: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct DecoderStats {
+    pkts: u64,
+    bytes: u64,
+    tcp: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct DetectStats {
+    alert: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct OwnStats<'a> {
+    interfaces: &'a [InterfaceCounts],
+    skipped: &'a Counts,
+    lookups: LookupCounts,
+    entered: &'a Counts,
+    alerts: &'a Counts,
+    only_counted: &'a Counts,
+    left_out: &'a Counts,
+    store: &'a StoreView,
+    one_way: bool,
+    no_session_muted: bool,
+}
+
+/// Appends the event of `view` to `out`, as one line.
+pub fn stats_line(view: &View, out: &mut Vec<u8>) {
+    let event = StatsEvent {
+        timestamp: eve_time(&view.time),
+        event_type: "stats",
+        stats: SuricataStats {
+            uptime: view.uptime_seconds as u64,
+            capture: CaptureStats {
+                kernel_packets: view.packets + view.drops.kernel,
+                kernel_drops: view.drops.kernel,
+                kernel_ifdrops: view.drops.interface,
+            },
+            decoder: DecoderStats { pkts: view.packets, bytes: view.bytes, tcp: view.tcp_packets },
+            detect: DetectStats { alert: view.alerts.total() },
+        },
+        acsm: OwnStats {
+            interfaces: &view.interfaces,
+            skipped: &view.skipped,
+            lookups: view.lookups,
+            entered: &view.entered,
+            alerts: &view.alerts,
+            only_counted: &view.only_counted,
+            left_out: &view.left_out,
+            store: &view.store,
+            one_way: view.one_way,
+            no_session_muted: view.no_session_muted,
+        },
+    };
+    // Writing plain data to memory cannot fail.
+    if serde_json::to_writer(&mut *out, &event).is_ok() {
+        out.push(b'\n');
+    }
+}
+
+/// A time as Suricata writes it: microseconds, and `+0000` where RFC 3339 has `Z`.
+fn eve_time(time: &str) -> String {
+    format!("{}+0000", time.get(..26).unwrap_or(time))
+}
