@@ -18,7 +18,7 @@ mod trace_file;
 use std::sync::atomic::AtomicBool;
 
 use acsm::capture::parse::Parser;
-use acsm::capture::{CaptureError, Frame, LinkType, Source};
+use acsm::capture::{CaptureError, Frame, LinkType, PacketSource};
 use acsm::engine::{RunPlan, run};
 use acsm::flow::FlowKeyKind;
 use acsm::machine::{Preset, Rules};
@@ -58,7 +58,7 @@ struct FromMemory<'a> {
     start: usize,
 }
 
-impl Source for FromMemory<'_> {
+impl PacketSource for FromMemory<'_> {
     #[inline]
     fn next_frame(&mut self) -> Result<Option<Frame<'_>>, CaptureError> {
         let Some(&(time, link_type, wire_bytes, end)) = self.frames.records.get(self.next) else {

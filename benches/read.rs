@@ -5,7 +5,7 @@ mod harness;
 
 use std::hint::black_box;
 
-use acsm::capture::Source;
+use acsm::capture::PacketSource;
 use acsm::capture::parse::Parser;
 use acsm::trace::{Format, Link, Precision, Profile, TraceSpec};
 

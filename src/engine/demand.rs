@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::clock::{Clock, Phase, Tick};
 use crate::capture::parse::Parser;
-use crate::capture::{CaptureError, FrameTally, Source};
+use crate::capture::{CaptureError, FrameCounts, PacketSource};
 use crate::flow::{FlowKey, Keyer, Packet};
 use crate::machine::{Machine, Next};
 use crate::state::{Lookup, State};
@@ -18,7 +18,7 @@ const ASK_EVERY: u64 = 4096;
 #[derive(Debug, Clone, Default)]
 pub struct Demand {
     /// Frames, and why some were skipped.
-    pub frames: FrameTally,
+    pub frames: FrameCounts,
     /// Flows that came, each as often as it came anew.
     pub flows_came: u64,
     /// The most that were alive at once.
@@ -49,7 +49,7 @@ impl Demand {
 
 /// Reads all of `source`, unless `goes_on`, told every few thousand frames how many were read, says
 /// no. Memory follows the number of flows alive at once.
-pub fn demand<F: Source>(
+pub fn demand<F: PacketSource>(
     source: &mut F,
     parser: &Parser,
     (keyer, machine): (&Keyer, &Machine),

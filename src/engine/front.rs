@@ -7,7 +7,7 @@ use super::event::{Circumstances, Events, Round, Silence};
 use super::learning::Learning;
 use super::run::RunPlan;
 use super::top::TopTalkers;
-use crate::capture::FrameTally;
+use crate::capture::FrameCounts;
 use crate::flow::{Direction, FlowGroup, FlowId, FlowKeyKind, Keyer, Packet};
 use crate::store::Epoch;
 use crate::time::Timestamp;
@@ -54,7 +54,7 @@ impl Front {
 
     /// Takes in a group of packets, so many, that were put in the next places of a round, and adds
     /// their events.
-    pub fn group(&mut self, count: usize, round: &mut Round, frames: &mut FrameTally) {
+    pub fn group(&mut self, count: usize, round: &mut Round, frames: &mut FrameCounts) {
         let Round { packets, events, .. } = round;
         let (packets, first_index) = packets.keep(count);
         let Some(latest) = frames.add_packets(packets) else { return };

@@ -9,7 +9,7 @@ use super::hygiene::LeftOut;
 use super::tally::Tally;
 use super::thresholds::Losses;
 use super::top::TopTalkers;
-use crate::capture::FrameTally;
+use crate::capture::FrameCounts;
 use crate::machine::{RuleSet, Rules, StateInfo, Suppressions};
 use crate::store::StoreStats;
 use crate::time::Timestamp;
@@ -86,7 +86,7 @@ pub struct Snapshot {
     /// The latest time told by a packet or by silence.
     pub time: Timestamp,
     /// Frames, and why some were skipped.
-    pub frames: FrameTally,
+    pub frames: FrameCounts,
     /// Lookups by answer, entries into states, times. No errors: those come at the end.
     pub tally: Tally,
     /// What the stores say about themselves; `live` is an estimate where `live_estimated`.

@@ -19,7 +19,7 @@ use super::thresholds::Losses;
 use super::verify::{Scope, Verifier};
 use super::worker::{WorkPlan, Worker};
 use crate::capture::parse::Parser;
-use crate::capture::{CaptureError, FrameTally, Intake, Source};
+use crate::capture::{CaptureError, FrameCounts, PacketSlots, PacketSource};
 use crate::flow::{FlowId, Keyer};
 use crate::machine::{RuleSet, Rules, Suppressions};
 use crate::spec::StoreSpec;
@@ -67,7 +67,7 @@ pub struct RunPlan {
 #[derive(Debug)]
 pub struct Outcome {
     /// Frames, and why some were skipped.
-    pub frames: FrameTally,
+    pub frames: FrameCounts,
     /// Lookups, errors, times.
     pub tally: Tally,
     /// What the stores say about themselves.
@@ -98,7 +98,7 @@ pub enum RunError {
 
 /// Runs `source` through the machine. `observer` is told the number of frames now and then, and may
 /// have wishes; the run ends early when `stop` is set.
-pub fn run<'a, F: Source, K: Sink>(
+pub fn run<'a, F: PacketSource, K: Sink>(
     plan: &'a RunPlan,
     source: &'a mut F,
     parser: &'a Parser,
@@ -122,7 +122,7 @@ struct Job<'a, F, K, R> {
     observer: R,
 }
 
-impl<'a, F: Source, K: Sink, R: Observer<'a>> StoreUser for Job<'a, F, K, R> {
+impl<'a, F: PacketSource, K: Sink, R: Observer<'a>> StoreUser for Job<'a, F, K, R> {
     type Output = Result<Outcome, RunError>;
 
     fn run<S: Store + 'static>(self, make: impl Fn() -> Result<S, StoreError>) -> Self::Output {
@@ -174,7 +174,7 @@ fn crew_of<S: Store>(
     stores.into_iter().enumerate().map(worker).collect()
 }
 
-impl<'a, F: Source, K: Sink, R: Observer<'a>> Job<'a, F, K, R> {
+impl<'a, F: PacketSource, K: Sink, R: Observer<'a>> Job<'a, F, K, R> {
     fn drive<'scope, S>(mut self, mut crew: Crew<'scope, 'a, S>) -> Result<Outcome, RunError>
     where
         'a: 'scope,
@@ -182,7 +182,7 @@ impl<'a, F: Source, K: Sink, R: Observer<'a>> Job<'a, F, K, R> {
     {
         let mut front = Front::new(self.plan);
         let mut gather = gather_for(self.plan, self.sink);
-        let mut frames = FrameTally::default();
+        let mut frames = FrameCounts::default();
         let mut findings = Findings::default();
         let failure = loop {
             let silence = if self.source.may_wait() { self.source.wait() } else { Ok(None) };
@@ -249,7 +249,7 @@ fn show_all<'scope, 'plan: 'scope, S: Store + 'scope, K: Sink>(
 fn snapshot<K: Sink>(
     front: &Front,
     gather: &Gather<'_, K>,
-    frames: &FrameTally,
+    frames: &FrameCounts,
     CrewReport { tally, stats, losses, .. }: CrewReport,
 ) -> Snapshot {
     let (shown, left_out) = gather.so_far();
@@ -282,20 +282,20 @@ struct Reader<'r, F> {
     front: &'r mut Front,
 }
 
-impl<F: Source> Reader<'_, F> {
+impl<F: PacketSource> Reader<'_, F> {
     /// Fills one round, not to the brim if the source makes us wait. Says whether there may be
     /// more.
     #[inline(never)] // once per kind of source, not once more for each store
-    fn fill(&mut self, round: &mut Round, frames: &mut FrameTally) -> Result<bool, CaptureError> {
+    fn fill(&mut self, round: &mut Round, frames: &mut FrameCounts) -> Result<bool, CaptureError> {
         let (source, front, parser) = (&mut *self.source, &mut *self.front, self.parser);
         let mut frames_left = ROUND_FRAMES_MAX;
         while round.packets.room() >= GROUP && frames_left > 0 {
             let places = round.packets.next_places(GROUP);
-            let mut intake = Intake::new(parser, places, frames);
-            let more = source.next_frames(GROUP, &mut intake);
+            let mut slots = PacketSlots::new(parser, places, frames);
+            let more = source.fill(&mut slots);
             frames_left = frames_left.saturating_sub(GROUP);
             // What was read before an end or an error counts.
-            let found = GROUP - intake.free_places();
+            let found = GROUP - slots.free();
             front.group(found, round, frames);
             if !more? {
                 return Ok(false);

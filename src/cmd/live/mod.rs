@@ -28,7 +28,7 @@ use clap::Args;
 
 use super::output;
 use super::run_args::{OUTPUT, RUN, RunArgs};
-use crate::capture::record::{Recorded, Recorder};
+use crate::capture::record::{Recorder, RecordingSource};
 use crate::engine::{Outcome, RunPlan, run as run_engine};
 use crate::machine::Rules;
 use crate::report::alert::Names;
@@ -127,7 +127,7 @@ pub fn run(args: &LiveArgs) -> anyhow::Result<ExitCode> {
     let (counts, link_types) = (source.counts(), source.link_types());
     let recorder = args.capture.recorder(&source, plan.keyer).map_err(|error| args.whose(error))?;
     let recorder = recorder.as_ref();
-    let mut source = Recorded::new(source, recorder);
+    let mut source = RecordingSource::new(source, recorder);
     let names = Names { rules: &plan.rules, backend: plan.store.backend.name() };
     let has_dashboard = args.wants_dashboard();
     let desk = Desk::new(&args.run, names, recorder, has_dashboard);

@@ -12,7 +12,7 @@ use super::plan::ComparePlan;
 use super::runner::Found;
 use super::timeline::Timeline;
 use crate::capture::parse::Parser;
-use crate::capture::{CaptureError, FrameTally, Source};
+use crate::capture::{CaptureError, FrameCounts, PacketSource};
 use crate::engine::crew::WorkerLost;
 use crate::engine::gather::AlertDifference;
 use crate::engine::verify::Errors;
@@ -22,7 +22,7 @@ use crate::store::{History, StoreError, StoreStats};
 #[derive(Debug)]
 pub struct Comparison {
     /// Frames, and why some were skipped.
-    pub frames: FrameTally,
+    pub frames: FrameCounts,
     /// What the trace is like to a store.
     pub load: Load,
     /// One for each run, in the order of the plan.
@@ -63,13 +63,13 @@ pub enum CompareError {
 /// like. `on_batch` is told the number of frames now and then; it ends early when `stop` is set.
 pub fn compare(
     plan: &ComparePlan,
-    source: &mut impl Source,
+    source: &mut impl PacketSource,
     parser: &Parser,
     stop: &AtomicBool,
     on_batch: impl FnMut(u64),
 ) -> Result<Comparison, CompareError> {
     let mut front = Front::new(plan)?;
-    let mut frames = FrameTally::default();
+    let mut frames = FrameCounts::default();
     let parts = parts(plan)?;
     let (failure, found) = thread::scope(|scope| {
         let mut crew = Crew::new(parts, plan.seeds.len(), scope);
@@ -89,11 +89,11 @@ struct Reading<'r, F, R> {
     source: &'r mut F,
     parser: &'r Parser,
     stop: &'r AtomicBool,
-    frames: &'r mut FrameTally,
+    frames: &'r mut FrameCounts,
     on_batch: R,
 }
 
-impl<F: Source, R: FnMut(u64)> Reading<'_, F, R> {
+impl<F: PacketSource, R: FnMut(u64)> Reading<'_, F, R> {
     /// Reads to the end. Returns why that came early, if it did.
     fn drive(
         &mut self,

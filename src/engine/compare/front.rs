@@ -5,7 +5,7 @@ use super::plan::ComparePlan;
 use super::runner::admitted;
 use super::timeline::Steps;
 use crate::capture::parse::Parser;
-use crate::capture::{CaptureError, FrameTally, Source};
+use crate::capture::{CaptureError, FrameCounts, PacketSource};
 use crate::engine::clock::Clock;
 use crate::engine::hygiene::AlertFilter;
 use crate::engine::learning::Learning;
@@ -98,9 +98,9 @@ impl<'a> Front<'a> {
     /// Reads until the group is full; says whether there may be more.
     pub fn read(
         &mut self,
-        source: &mut impl Source,
+        source: &mut impl PacketSource,
         parser: &Parser,
-        frames: &mut FrameTally,
+        frames: &mut FrameCounts,
         group: &mut Group,
     ) -> Result<bool, CaptureError> {
         let mut frames_left = GROUP_FRAMES_MAX;

@@ -1,7 +1,7 @@
 //! Counting, frame by frame. Memory follows the number of flows, not of packets.
 
 use super::digested::{Digester, FlowMap, FlowSet};
-use crate::capture::FrameTally;
+use crate::capture::FrameCounts;
 use crate::capture::parse::Skip;
 use crate::flow::{FlowKeyKind, Packet, TcpFlags};
 use crate::time::Timestamp;
@@ -13,7 +13,7 @@ const XMAS: TcpFlags = TcpFlags::FIN.with(TcpFlags::PSH).with(TcpFlags::URG);
 #[derive(Debug)]
 pub struct Facts {
     /// Frames, TCP packets, what was skipped, the time span.
-    pub frames: FrameTally,
+    pub frames: FrameCounts,
     /// TCP packets over IPv6.
     pub ipv6_tcp_packets: u64,
     /// TCP packets that carry each flag, in the order of [`TcpFlags::NAMED`].
@@ -31,7 +31,7 @@ pub struct Facts {
 impl Default for Facts {
     fn default() -> Self {
         Facts {
-            frames: FrameTally::default(),
+            frames: FrameCounts::default(),
             ipv6_tcp_packets: 0,
             flag_packets: [0; 8],
             null_packets: 0,

@@ -1,6 +1,6 @@
-//! What a file that is no capture looks like: for an error that helps.
+//! What a file that is not a capture looks like, for the error message.
 
-/// Beginnings of files that people confuse with captures.
+/// First bytes of files that people confuse with captures.
 const BEGINNINGS: &[(&[u8], &str)] = &[
     (b"snoop\0\0\0", "a snoop capture (convert it with editcap)"),
     (b"GMBU", "a Network Monitor capture (convert it with editcap)"),

@@ -1,6 +1,6 @@
-//! What a pcapng interface description says of the packets that name it.
+//! The interface description of pcapng: link type, and how timestamps become nanoseconds.
 
-use super::byte_order::ByteOrder;
+use super::buffer::ByteOrder;
 use crate::capture::LinkType;
 use crate::time::{NANOS_PER_SEC, Timestamp};
 
@@ -8,7 +8,7 @@ const OPTION_END: u16 = 0;
 const OPTION_TIME_RESOLUTION: u16 = 9;
 const OPTION_TIME_OFFSET: u16 = 14;
 
-/// One interface of a section: how its packets begin and what their times count.
+/// One interface of a section: link type, snaplen and clock of its packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Interface {
     pub link_type: LinkType,
@@ -48,7 +48,7 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    /// Exact, rounded down, to the nanosecond; what lies outside of [`Timestamp`] saturates.
+    /// The time of `ticks`, rounded down to the nanosecond; saturates at the range of [`Timestamp`].
     #[inline]
     pub fn time(self, ticks: u64) -> Timestamp {
         match (self.unit, self.offset_seconds) {
@@ -66,27 +66,27 @@ impl Clock {
             Unit::BelowResolution => 0,
             Unit::SecondShifted(bits) => (ticks * u128::from(NANOS_PER_SEC)) >> bits,
         };
-        // each product of a 64-bit and a 30-bit number: far below the 127 bits of an i128
+        // each term is the product of a 64-bit and a 30-bit number: far below the 127 bits of an i128
         let nanos = nanos as i128 + i128::from(self.offset_seconds) * i128::from(NANOS_PER_SEC);
         Timestamp::from_nanos(nanos.clamp(0, i128::from(u64::MAX)) as u64)
     }
 }
 
-/// How long a tick is.
+/// The length of a tick.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Unit {
-    /// So many nanoseconds.
+    /// This many nanoseconds.
     Nanos(u64),
-    /// A nanosecond divided by so many.
+    /// A nanosecond divided by this.
     NanoFraction(u64),
-    /// Shorter than 64 bits of it could fill a nanosecond.
+    /// So short that 2^64 ticks are less than a nanosecond.
     BelowResolution,
-    /// A second divided by 2 to so many.
+    /// A second divided by 2 to this power.
     SecondShifted(u32),
 }
 
 impl Default for Unit {
-    /// Microseconds, where an interface says nothing.
+    /// Microseconds: the default of the format.
     fn default() -> Self {
         Unit::Nanos(1000)
     }
@@ -106,7 +106,7 @@ impl Unit {
     }
 }
 
-/// Walks a list of options; stops at its end mark or where it makes no sense.
+/// Iterates over a list of options, up to its end mark or a malformed option.
 struct Options<'a> {
     rest: &'a [u8],
     order: ByteOrder,

@@ -1,14 +1,30 @@
-//! The link types that captures declare, by number and by name.
+//! A captured frame, and the link type that says which header its bytes begin with.
 
 use std::fmt;
 
-/// A LINKTYPE_ value of a capture file: how the bytes of its frames begin.
+use crate::time::Timestamp;
+
+/// One captured frame, borrowed from the buffer of its source until the next one is read.
+#[derive(Debug, Clone, Copy)]
+pub struct Frame<'a> {
+    /// Capture time.
+    pub time: Timestamp,
+    /// The header that `bytes` begin with.
+    pub link_type: LinkType,
+    /// Length on the wire, at least `bytes.len()`.
+    pub wire_bytes: u32,
+    /// The captured bytes: all of the frame, or its beginning (snaplen).
+    pub bytes: &'a [u8],
+}
+
+/// A `LINKTYPE_` value of a capture file: the header that its frames begin with.
 ///
-/// Only the low 16 bits of a file's field name the type; readers mask the rest away.
+/// Only the low 16 bits of the field in the file are the type; readers mask the others off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LinkType(pub u16);
 
-/// Declares every link type that acsm parses once: constant, number, the registry's name.
+/// Declares every link type that acsm parses, once: constant, number, name in the registry of
+/// <https://www.tcpdump.org/linktypes.html>. Its header is parsed in `parse/link/`.
 macro_rules! link_types {
     ($($constant:ident = $number:literal, $name:literal;)*) => {
         #[allow(missing_docs)] // named as the LINKTYPE registry names them

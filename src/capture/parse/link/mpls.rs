@@ -1,16 +1,17 @@
-//! MPLS label stacks. Nothing names what they carry: the first bytes have to tell.
+//! MPLS label stacks. No field names what they carry: it is recognised by its first bytes.
 
-use super::ethertype::{self, number};
-use super::{Layer, Rest, Skip};
+use super::super::layer::{Layer, Unparsed};
+use super::super::skip::Skip;
+use super::ethernet::{ethertype, is_known};
 
 /// The bit of a label that ends the stack.
 const BOTTOM_OF_STACK: u8 = 0x01;
 
-/// The control word that may stand before the frame of an Ethernet pseudowire (RFC 4448).
+/// The control word that may come before the frame of an Ethernet pseudowire (RFC 4448).
 const CONTROL_WORD_BYTES: usize = 4;
 
-/// The layer behind a label stack: IP by its version, or the frame of an Ethernet pseudowire.
-pub(super) fn next(mut rest: Rest<'_>) -> Result<Layer<'_>, Skip> {
+/// The layer after a label stack: IP by its version, or the frame of an Ethernet pseudowire.
+pub fn mpls(mut rest: Unparsed<'_>) -> Result<Layer<'_>, Skip> {
     loop {
         let [_, _, bottom, _] = rest.take::<4>().ok_or(Skip::TruncatedLink)?;
         if bottom & BOTTOM_OF_STACK != 0 {
@@ -32,13 +33,13 @@ pub(super) fn next(mut rest: Rest<'_>) -> Result<Layer<'_>, Skip> {
     }
 }
 
-/// Whether a known EtherType stands in its place, and the right IP version behind it.
-fn looks_like_ethernet(rest: &Rest<'_>) -> bool {
+/// Whether there is a known EtherType at its offset, and the right IP version after it.
+fn looks_like_ethernet(rest: &Unparsed<'_>) -> bool {
     let version = rest.u8_at(14).map(|byte| byte >> 4);
     match rest.u16_at(12) {
-        Some(number::IPV4) => version == Some(4),
-        Some(number::IPV6) => version == Some(6),
-        Some(ethertype) => ethertype::is_known(ethertype),
+        Some(ethertype::IPV4) => version == Some(4),
+        Some(ethertype::IPV6) => version == Some(6),
+        Some(number) => is_known(number),
         None => false,
     }
 }

@@ -1,40 +1,51 @@
-//! Large blocks read from a stream, handed out as windows of contiguous bytes.
+//! The bytes of a capture, read in large blocks; what the readers of pcap and pcapng share: numbers
+//! in either byte order, the record found in the buffer, and the flaw that ends the records.
 
 use std::io::{self, BufRead, Read};
 use std::ops::Range;
 
 use super::read_ahead::{Block, HEADROOM_BYTES, ReadAhead};
+use crate::capture::LinkType;
+use crate::time::Timestamp;
+
+/// The largest packet record that is read; a record that claims more is damage.
+///
+/// libpcap and Wireshark stop at 256 KiB (`MAXIMUM_SNAPLEN`). Linux builds larger frames where
+/// "BIG TCP" is on: `GSO_MAX_SIZE` is 8 × 65,535 bytes. This leaves 64 KiB for outer headers.
+pub const MAX_CAPTURED_BYTES: u32 = (512 + 64) * 1024;
 
 /// Where the bytes come from.
 enum Input {
-    /// Read here, when they are needed.
+    /// Read by the caller's thread when needed.
     Direct(Box<dyn Read + Send>),
-    /// Read on a thread of their own.
+    /// Read by a thread of its own.
     Ahead(ReadAhead),
 }
 
-/// Unread bytes of a stream. A refill keeps the unread tail before what is new.
+/// The unread bytes of a stream, contiguous. A refill keeps the unread tail in front of the new
+/// bytes.
 ///
-/// It grows only as far as a caller asks with [`has`](Self::has): the caller bounds what a file
-/// may claim. Nothing is sought, so pipes serve as well as files.
+/// The buffer grows only as far as a caller asks with [`has`](Self::has), so callers bound the
+/// memory that a file can claim. It never seeks: pipes work as well as files.
 pub(super) struct BlockBuffer {
     input: Input,
     bytes: Vec<u8>,
     start: usize,
     end: usize,
-    /// The offset in the stream of the first byte of `bytes`; wraps, where that is room only.
+    /// The offset in the stream of the first byte of `bytes`. Wraps below 0 where `bytes` begin
+    /// with headroom.
     base_offset: u64,
     input_ended: bool,
     failure: Option<io::Error>,
 }
 
 impl BlockBuffer {
-    /// Reads `input` here, in blocks of this size.
+    /// A buffer that reads `input` itself, in blocks of `block_bytes`.
     pub fn direct(input: Box<dyn Read + Send>, block_bytes: usize) -> Self {
         BlockBuffer::new(Input::Direct(input), vec![0; block_bytes])
     }
 
-    /// Takes the blocks of `input`.
+    /// A buffer that takes the blocks that a thread reads ahead.
     pub fn ahead(input: ReadAhead) -> Self {
         BlockBuffer::new(Input::Ahead(input), Vec::new())
     }
@@ -51,30 +62,30 @@ impl BlockBuffer {
         }
     }
 
-    /// Whether `bytes` unread bytes are there, after reading on if need be.
+    /// Whether at least `bytes` unread bytes are in the buffer, after reading more if needed.
     #[inline]
     pub fn has(&mut self, bytes: usize) -> bool {
         self.end - self.start >= bytes || self.fill(bytes)
     }
 
-    /// Whether fewer than `bytes` are here and more are yet to come.
+    /// Whether fewer than `bytes` are in the buffer and reading more would block.
     #[inline]
     pub fn may_wait_for(&self, bytes: usize) -> bool {
         self.end - self.start < bytes
             && !self.input_ended
-            && matches!(&self.input, Input::Ahead(ahead) if ahead.is_dry())
+            && matches!(&self.input, Input::Ahead(ahead) if ahead.would_block())
     }
 
-    /// What is unread and already here; at least what [`has`](Self::has) last affirmed.
+    /// The unread bytes in the buffer; at least as many as [`has`](Self::has) last confirmed.
     #[inline]
     pub fn unread(&self) -> &[u8] {
         self.bytes.get(self.start..self.end).unwrap_or_default()
     }
 
-    /// Moves past `record_bytes` unread bytes and says where all but the first `header_bytes` and
-    /// whatever follows `body_bytes` lie, until the next call that reads.
+    /// Consumes a record of `record_bytes` and returns the range of its body: `body_bytes` after
+    /// the first `header_bytes`. The range is valid until the next call that reads.
     #[inline]
-    pub fn hand_out(
+    pub fn take_record(
         &mut self,
         header_bytes: usize,
         body_bytes: usize,
@@ -85,13 +96,13 @@ impl BlockBuffer {
         body_start..body_start + body_bytes
     }
 
-    /// The bytes that [`hand_out`](Self::hand_out) told of.
+    /// The bytes of a range that [`take_record`](Self::take_record) returned.
     #[inline]
     pub fn window(&self, range: Range<usize>) -> &[u8] {
         self.bytes.get(range).unwrap_or_default()
     }
 
-    /// Moves past `bytes` bytes without keeping them; false if the stream is shorter.
+    /// Skips `bytes` bytes without buffering them; false if the stream is shorter.
     pub fn skip(&mut self, bytes: u64) -> bool {
         let mut left = bytes;
         loop {
@@ -112,17 +123,17 @@ impl BlockBuffer {
         self.base_offset.wrapping_add(self.start as u64)
     }
 
-    /// The offset in the stream up to which bytes could be read.
+    /// The offset in the stream after the last byte that could be read.
     pub fn end_offset(&self) -> u64 {
         self.base_offset.wrapping_add(self.end as u64)
     }
 
-    /// Why the stream ended, if not because it was over.
+    /// The error that ended the stream, if one did.
     pub fn failure(&self) -> Option<&io::Error> {
         self.failure.as_ref()
     }
 
-    /// Hands over the failure, if there was one.
+    /// The error that ended the stream, by value.
     pub fn into_failure(self) -> Option<io::Error> {
         self.failure
     }
@@ -134,7 +145,7 @@ impl BlockBuffer {
             let more = match &mut self.input {
                 Input::Direct(_) => self.read_more(needed),
                 Input::Ahead(ahead) => match ahead.next_block() {
-                    Ok(Some(block)) => self.take(block),
+                    Ok(Some(block)) => self.append(block),
                     Ok(None) => Ok(false),
                     Err(error) => Err(error),
                 },
@@ -145,7 +156,7 @@ impl BlockBuffer {
         self.end - self.start >= needed
     }
 
-    /// Moves the unread tail to the front and reads behind it; false at the end.
+    /// Moves the unread tail to the front and reads after it; false at the end.
     fn read_more(&mut self, needed: usize) -> io::Result<bool> {
         self.move_to_front();
         if self.bytes.len() < needed {
@@ -163,9 +174,9 @@ impl BlockBuffer {
         }
     }
 
-    /// Goes on in `block`, whose room takes the unread tail. A tail that does not fit is part of a
-    /// record as large: then the block's bytes move here instead.
-    fn take(&mut self, mut block: Block) -> io::Result<bool> {
+    /// Continues in `block`: the unread tail is copied into its headroom. A tail longer than the
+    /// headroom belongs to a record of that size; then the block's bytes are appended here instead.
+    fn append(&mut self, mut block: Block) -> io::Result<bool> {
         let Input::Ahead(ahead) = &self.input else { return Ok(false) };
         let unread = self.bytes.get(self.start..self.end).unwrap_or_default();
         let start = HEADROOM_BYTES.checked_sub(unread.len());
@@ -200,7 +211,7 @@ impl BlockBuffer {
     }
 }
 
-/// So that decoders can read from it.
+/// For decoders, which read compressed bytes from it.
 impl Read for BlockBuffer {
     fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
         let read = self.fill_buf()?.read(room)?;
@@ -224,11 +235,100 @@ impl BufRead for BlockBuffer {
     }
 }
 
+/// One packet record: the fields of its header, and the range of its bytes in the buffer.
+#[derive(Debug, Clone)]
+pub(super) struct Record {
+    pub time: Timestamp,
+    pub link_type: LinkType,
+    pub wire_bytes: u32,
+    /// Valid until the reader reads on.
+    pub bytes: Range<usize>,
+}
+
+/// Where and why a reader stopped before the end of the stream.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Flaw {
+    pub offset: u64,
+    pub what: String,
+}
+
+impl Flaw {
+    /// The flaw of a stream that has ended: none if it ended between two records, otherwise that it
+    /// was cut short `inside` the record whose beginning the buffer holds.
+    pub fn of_ended_stream(buffer: &BlockBuffer, inside: &str) -> Option<Flaw> {
+        let clean = buffer.unread().is_empty() && buffer.failure().is_none();
+        (!clean).then(|| Flaw::cut_short(buffer, buffer.offset(), inside))
+    }
+
+    /// The flaw of a stream that ended `inside` what began at `offset`. If reading failed (a disk
+    /// error, a corrupt compressed file), the flaw is that error, at the place where it happened.
+    pub fn cut_short(buffer: &BlockBuffer, offset: u64, inside: &str) -> Flaw {
+        match buffer.failure() {
+            Some(failure) => Flaw { offset: buffer.end_offset(), what: failure.to_string() },
+            None => Flaw { offset, what: format!("cut short in the middle of {inside}") },
+        }
+    }
+}
+
+/// The byte order in which a capture wrote its numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ByteOrder {
+    Little,
+    Big,
+}
+
+impl ByteOrder {
+    #[inline]
+    pub fn u16(self, bytes: [u8; 2]) -> u16 {
+        match self {
+            ByteOrder::Little => u16::from_le_bytes(bytes),
+            ByteOrder::Big => u16::from_be_bytes(bytes),
+        }
+    }
+
+    #[inline]
+    pub fn u32(self, bytes: [u8; 4]) -> u32 {
+        match self {
+            ByteOrder::Little => u32::from_le_bytes(bytes),
+            ByteOrder::Big => u32::from_be_bytes(bytes),
+        }
+    }
+
+    #[inline]
+    pub fn u64(self, bytes: [u8; 8]) -> u64 {
+        match self {
+            ByteOrder::Little => u64::from_le_bytes(bytes),
+            ByteOrder::Big => u64::from_be_bytes(bytes),
+        }
+    }
+
+    /// Several 32-bit numbers, with one branch on the byte order for all of them.
+    #[inline(always)]
+    pub fn u32s<const COUNT: usize>(self, bytes: &[[u8; 4]; COUNT]) -> [u32; COUNT] {
+        match self {
+            ByteOrder::Little => std::array::from_fn(|n| u32::from_le_bytes(bytes[n])),
+            ByteOrder::Big => std::array::from_fn(|n| u32::from_be_bytes(bytes[n])),
+        }
+    }
+
+    /// The 16-bit number at `offset`, if `bytes` reaches that far.
+    #[inline]
+    pub fn u16_at(self, bytes: &[u8], offset: usize) -> Option<u16> {
+        bytes.get(offset..)?.first_chunk().map(|chunk| self.u16(*chunk))
+    }
+
+    /// The 32-bit number at `offset`, if `bytes` reaches that far.
+    #[inline]
+    pub fn u32_at(self, bytes: &[u8], offset: usize) -> Option<u32> {
+        bytes.get(offset..)?.first_chunk().map(|chunk| self.u32(*chunk))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Gives one byte a call and fails after the last.
+    /// Gives one byte per call and fails after the last.
     struct Dripping(u8);
 
     impl Read for Dripping {
@@ -245,13 +345,13 @@ mod tests {
     }
 
     #[test]
-    fn windows_are_whole_across_refills_and_growth() {
+    fn records_are_contiguous_across_refills_and_growth() {
         let mut buffer = BlockBuffer::direct(Box::new(Dripping(0)), 3);
         assert!(buffer.has(2));
-        let window = buffer.hand_out(0, 2, 2);
+        let window = buffer.take_record(0, 2, 2);
         assert_eq!(buffer.window(window), [0, 1]);
         assert!(buffer.has(5), "grows to what is asked for");
-        let window = buffer.hand_out(1, 3, 5);
+        let window = buffer.take_record(1, 3, 5);
         assert_eq!(buffer.window(window), [3, 4, 5]);
         assert_eq!(buffer.offset(), 7);
         assert!(buffer.skip(2));
