@@ -13,8 +13,8 @@ use std::thread::available_parallelism;
 use acsm::capture::parse::Parser;
 use acsm::engine::compare::{ComparePlan, compare};
 use acsm::engine::run;
+use acsm::generate::{Profile, TraceSpec};
 use acsm::spec::Backend;
-use acsm::trace::{Profile, TraceSpec};
 
 use compare_plan::compare_plan;
 use harness::count_with_libpcap;

@@ -21,10 +21,10 @@ use acsm::capture::parse::Parser;
 use acsm::capture::{CaptureError, Frame, LinkType, PacketSource};
 use acsm::engine::{RunPlan, run};
 use acsm::flow::FlowKeyKind;
+use acsm::generate::{Link, Profile, TraceSpec};
 use acsm::machine::{Preset, Rules};
 use acsm::spec::Backend;
 use acsm::time::Timestamp;
-use acsm::trace::{Link, Profile, TraceSpec};
 
 use harness::on_cpu::Stopwatch;
 use harness::turns::{ROUNDS, median};

@@ -10,9 +10,9 @@ use std::thread::available_parallelism;
 
 use acsm::capture::parse::Parser;
 use acsm::engine::{RunPlan, run};
+use acsm::generate::{Profile, TraceSpec};
 use acsm::spec::Backend;
 use acsm::time::NANOS_PER_SEC;
-use acsm::trace::{Profile, TraceSpec};
 
 use harness::count_with_libpcap;
 use harness::table::{self, Row};

@@ -23,7 +23,7 @@
 //! | C pipeline | [`capture`] | `PacketSource`, `Frame`; file readers, network interfaces; parsing to TCP; recording |
 //! | | [`engine`] | one run: workers that drive flows, the exact shadow, thresholds, alerts in order; or many runs compared |
 //! | D outputs | [`report`] | what people and programs get to see: summaries, EVE lines, reports; of a live run a dashboard, metrics and a web page |
-//! | E tools | [`trace`] | a seeded generator of labelled traces |
+//! | E tools | [`generate`] | a seeded generator of labelled traces |
 //! | F commands | [`cmd`] | one file a verb |
 //!
 //! Imports go upward only: A ← B ← C ← D ← E ← F; `tests/tidy.rs` holds us to it. `store` and
@@ -88,6 +88,7 @@ pub mod capture;
 pub mod cmd;
 pub mod engine;
 pub mod flow;
+pub mod generate;
 pub mod hash;
 pub mod machine;
 pub mod memory;
@@ -99,5 +100,4 @@ pub mod spec;
 pub mod state;
 pub mod store;
 pub mod time;
-pub mod trace;
 pub mod units;

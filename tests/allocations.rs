@@ -22,9 +22,9 @@ use acsm::engine::compare::compare;
 use acsm::engine::run;
 use acsm::engine::thresholds::{SketchLimits, Thresholds};
 use acsm::flow::Packet;
+use acsm::generate::{Format, Link, Precision, Profile, Trace, TraceSpec};
 use acsm::machine::Rules;
 use acsm::spec::{Backend, GateSpec};
-use acsm::trace::{Format, Link, Precision, Profile, Trace, TraceSpec};
 use tempfile::TempDir;
 
 use compare_plan::compare_plan;

@@ -1,19 +1,19 @@
-//! The ground truth that lies beside a trace.
+//! The ground truth of a trace: exact counts, and labels of its attacks.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::attack::AttackFacts;
-use super::facts::FlowCounts;
-use super::network::{
+use super::address_plan::{
     BACKBONE_DESTINATIONS, BACKBONE_SOURCES, CLEAN_CLIENTS, CLEAN_SERVERS, DualNetwork, Network,
     PARTIAL_CLIENTS, PARTIAL_SERVERS,
 };
-use super::{Profile, Trace, TraceSpec};
+use super::attack::AttackRecord;
+use super::counts::FlowCounts;
+use super::spec::{Profile, TraceSpec};
 use crate::time::Timestamp;
 
-/// What is in a trace: the keys of `acsm inspect --json` with the same meanings, and labels.
+/// The ground truth of a trace: the keys of `acsm inspect --json` with the same meanings, and labels.
 #[derive(Debug, Clone, Serialize)]
 #[allow(missing_docs)] // named as in the JSON contract
 pub struct Truth {
@@ -26,7 +26,7 @@ pub struct Truth {
     #[serde(flatten)]
     pub counts: FlowCounts,
     pub ipv6_tcp_packets: u64,
-    /// Absent where the snaplen cuts TCP flags off: then it is for the reader to say why.
+    /// Absent where the snaplen cuts TCP flags off: then the reasons depend on the reader.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skipped: Option<BTreeMap<String, u64>>,
     pub link_types: [String; 1],
@@ -36,7 +36,7 @@ pub struct Truth {
     pub attacks: Vec<AttackTruth>,
     pub clean: Part,
     pub partly_seen: Part,
-    /// Size of the trace's file.
+    /// Size of the pcap file.
     #[serde(skip)]
     pub file_bytes: u64,
 }
@@ -44,18 +44,18 @@ pub struct Truth {
 /// How many ports of an attack are listed.
 const LISTED_PORTS: usize = 16;
 
-/// One attack: who, whom, when, and the rule that should notice.
+/// One attack: attackers, victims, times, and the rule that should detect it.
 #[derive(Debug, Clone, Serialize)]
 #[allow(missing_docs)] // named as in the ground truth
 pub struct AttackTruth {
     pub name: &'static str,
     pub rule: &'static str,
-    /// Addresses, or the network they are drawn from if `attacker_count` is more than 1.
+    /// The address, or the network of the addresses if `attacker_count` is more than 1.
     pub attackers: Vec<String>,
     pub attacker_count: u64,
     pub victims: Vec<String>,
     pub victim_count: u64,
-    /// The lowest of the ports aimed at, as many as can be read.
+    /// The lowest of the attacked ports, at most 16 of them.
     pub victim_ports: Vec<u16>,
     pub victim_port_count: u64,
     pub first_time: String,
@@ -67,17 +67,17 @@ pub struct AttackTruth {
 /// A part of the ordinary traffic.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Part {
-    /// What is in it.
+    /// A description.
     pub what: &'static str,
-    /// All its addresses, and no others, are in these networks.
+    /// The networks of its addresses, and of no others.
     pub networks: Vec<String>,
     /// How many directed pairs it has.
     pub flows: u64,
 }
 
-/// What is added up while a trace is written.
+/// The counts that are added up while a trace is written.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Tally {
+pub(super) struct TraceCounts {
     pub packets: u64,
     pub tcp_packets: u64,
     pub ipv6_tcp_packets: u64,
@@ -86,10 +86,10 @@ pub(super) struct Tally {
     pub partly_seen_flows: u64,
     pub first_time: Option<Timestamp>,
     pub last_time: Option<Timestamp>,
-    pub attacks: Vec<AttackFacts>,
+    pub attacks: Vec<AttackRecord>,
 }
 
-impl Tally {
+impl TraceCounts {
     pub(super) fn into_truth(mut self, spec: &TraceSpec, file_bytes: u64) -> Truth {
         let shown = |time: Option<Timestamp>| time.map(|time| time.to_string());
         self.attacks.sort_by_key(|attack| attack.first_nanos);
@@ -117,8 +117,9 @@ impl Tally {
     }
 }
 
-fn attack_truth(spec: &TraceSpec, attack: &AttackFacts) -> AttackTruth {
-    let shown = |nanos: u64| spec.format.precision.round_down(Trace::START.plus(nanos)).to_string();
+fn attack_truth(spec: &TraceSpec, attack: &AttackRecord) -> AttackTruth {
+    let shown =
+        |nanos: u64| spec.format.precision.round_down(TraceSpec::START.plus(nanos)).to_string();
     AttackTruth {
         name: attack.kind.name(),
         rule: attack.kind.rule(),

@@ -1,25 +1,24 @@
 //! One TCP connection, packet by packet: handshake, bursts of data, close.
 //!
-//! A connection has an exact number of packets to show and keeps back what its closing will take,
-//! so that its last packet is the last of the close. Packets of a direction that the trace does
-//! not see happen all the same: sequence numbers move on.
+//! A connection has an exact number of packets in the trace and reserves those that closing it takes,
+//! so that its last packet is the last of the close. Packets of a direction that is not in the trace
+//! advance the sequence numbers all the same.
 
-use super::conversation::Kind;
 use crate::flow::TcpFlags;
 use crate::random::Random;
 
-/// SYN, SYN+ACK, ACK, FIN, FIN, ACK: fewer packets are no connection.
+/// The fewest packets of a connection: SYN, SYN+ACK, ACK, FIN, FIN, ACK.
 pub const MIN_CONNECTION_PACKETS: u64 = 6;
-/// From here on a connection has room for losses and late data.
-const ROOMY_CONNECTION_PACKETS: u64 = 16;
+/// Connections of at least this length have losses and late data.
+const LONG_CONNECTION_PACKETS: u64 = 16;
 const SEGMENT_BYTES: u64 = 1440;
 
 /// The two ends of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
-    /// Who opens.
+    /// Opens the connection.
     Client,
-    /// Who answers.
+    /// Accepts the connection.
     Server,
 }
 
@@ -29,6 +28,47 @@ impl Side {
         match self {
             Side::Client => Side::Server,
             Side::Server => Side::Client,
+        }
+    }
+}
+
+/// Which packets of a conversation are in the trace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Coverage {
+    /// Both directions of connections, from the first SYN on.
+    Complete,
+    /// A connection that was open before the trace began.
+    MidStream,
+    /// Only what the client sends.
+    ClientOnly,
+    /// Only what the server sends.
+    ServerOnly,
+    /// A SYN answered by a reset.
+    Refused,
+    /// A SYN and its repetitions, without an answer.
+    Unanswered,
+}
+
+impl Coverage {
+    /// The fewest packets that such a conversation can have.
+    pub const fn min_packets(self) -> u64 {
+        match self {
+            Coverage::Refused => 2,
+            Coverage::Unanswered => 3,
+            _ => MIN_CONNECTION_PACKETS,
+        }
+    }
+
+    /// Whether there can be more packets than that.
+    pub const fn can_grow(self) -> bool {
+        !matches!(self, Coverage::Refused | Coverage::Unanswered)
+    }
+
+    /// Whether the packets of a side are in the trace.
+    pub const fn includes(self, side: Side) -> bool {
+        match side {
+            Side::Client => !matches!(self, Coverage::ServerOnly),
+            Side::Server => !matches!(self, Coverage::ClientOnly | Coverage::Unanswered),
         }
     }
 }
@@ -65,12 +105,12 @@ enum Ending {
     None,
 }
 
-/// What is settled when a connection begins.
+/// The parameters of a connection.
 #[derive(Debug, Clone, Copy)]
-pub struct Opening {
-    /// How much of it there is to see.
-    pub kind: Kind,
-    /// Exactly how many packets of it there are to see.
+pub struct ConnectionPlan {
+    /// Which of its packets are in the trace.
+    pub coverage: Coverage,
+    /// How many packets of it are in the trace.
     pub packets: u64,
     /// No loss, no reset, no keep-alive.
     pub well_behaved: bool,
@@ -80,10 +120,10 @@ pub struct Opening {
     pub is_last: bool,
 }
 
-/// What one packet of a connection says.
+/// One packet of a connection, without addresses and ports.
 #[derive(Debug, Clone, Copy)]
 #[allow(missing_docs)] // as in `Segment`
-pub struct Said {
+pub struct ConnectionPacket {
     pub side: Side,
     pub seq: u32,
     pub ack: u32,
@@ -91,16 +131,16 @@ pub struct Said {
     pub payload_bytes: u16,
 }
 
-/// Why a packet comes when it does.
+/// Why a packet is sent when it is, which determines its delay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pace {
-    /// Right behind the one before, from the same side.
+pub enum Delay {
+    /// Directly after the one before, from the same side.
     Following,
     /// In answer to the other side.
     Answering,
-    /// After someone thought: a user, or a server.
+    /// After a user or a server took its time.
     Thinking(Side),
-    /// After nothing was said for long.
+    /// After a long idle time.
     Idling,
     /// After a time-out, because a SYN was lost.
     ResendingSyn,
@@ -108,11 +148,11 @@ pub enum Pace {
     Resending,
 }
 
-/// A connection under way.
+/// An active connection.
 #[derive(Debug, Clone)]
 pub struct Connection {
-    opening: Opening,
-    /// How many of its packets are still to be seen.
+    plan: ConnectionPlan,
+    /// How many packets in the trace are left.
     left: u64,
     phase: Phase,
     ending: Ending,
@@ -131,23 +171,23 @@ pub struct Connection {
 
 impl Connection {
     /// A connection whose first packet is due.
-    pub fn new(opening: Opening, random: &mut Random) -> Self {
-        let roomy = opening.packets >= ROOMY_CONNECTION_PACKETS;
+    pub fn new(plan: ConnectionPlan, random: &mut Random) -> Self {
+        let is_long = plan.packets >= LONG_CONNECTION_PACKETS;
         let orderly = Ending::Orderly {
-            own_ack: opening.packets > MIN_CONNECTION_PACKETS && random.chance(0.5),
-            late_packets: if roomy && random.chance(0.05) { 1 + random.below(6) } else { 0 },
+            own_ack: plan.packets > MIN_CONNECTION_PACKETS && random.chance(0.5),
+            late_packets: if is_long && random.chance(0.05) { 1 + random.below(6) } else { 0 },
         };
         let ending = match random.below(100) {
-            _ if opening.well_behaved => orderly,
+            _ if plan.well_behaved => orderly,
             0..6 => Ending::Reset,
-            6..12 if opening.is_last => Ending::None,
+            6..12 if plan.is_last => Ending::None,
             _ => orderly,
         };
-        let lossy = roomy && !opening.well_behaved;
+        let lossy = is_long && !plan.well_behaved;
         Connection {
-            opening,
-            left: opening.packets,
-            phase: if opening.kind == Kind::MidStream { Phase::Data } else { Phase::Syn },
+            plan,
+            left: plan.packets,
+            phase: if plan.coverage == Coverage::MidStream { Phase::Data } else { Phase::Syn },
             ending,
             closer: if random.chance(0.6) { Side::Client } else { Side::Server },
             seq: [random.next_u64() as u32, random.next_u64() as u32],
@@ -161,7 +201,7 @@ impl Connection {
         }
     }
 
-    /// Whether there is nothing more of it to see.
+    /// Whether it has no more packets in the trace.
     pub fn is_over(&self) -> bool {
         self.left == 0 || matches!(self.phase, Phase::LastAck | Phase::Reset | Phase::Refusal)
     }
@@ -183,10 +223,10 @@ impl Connection {
         }
     }
 
-    /// Says the packet that is due and moves its sender's sequence number on.
-    pub fn say(&mut self, random: &mut Random) -> Said {
+    /// The packet that is due; advances the sequence number of its sender.
+    pub fn send(&mut self, random: &mut Random) -> ConnectionPacket {
         let side = self.side();
-        if self.opening.kind.sees(side) {
+        if self.plan.coverage.includes(side) {
             self.left = self.left.saturating_sub(1);
         }
         let (flags, payload_bytes) = self.flags_and_payload(random);
@@ -203,28 +243,28 @@ impl Connection {
             self.seq[mine] = self.seq[mine].wrapping_add(self.last_sequence_bytes);
         }
         let ack = if flags.has(TcpFlags::ACK) { self.seq[theirs] } else { 0 };
-        Said { side, seq, ack, flags, payload_bytes: payload_bytes as u16 }
+        ConnectionPacket { side, seq, ack, flags, payload_bytes: payload_bytes as u16 }
     }
 
-    /// Goes on to the packet after the one just said.
-    pub fn advance(&mut self, random: &mut Random) -> Pace {
+    /// Advances to the packet after the one just sent.
+    pub fn advance(&mut self, random: &mut Random) -> Delay {
         let (side_before, sender_before) = (self.side(), self.sender);
         self.repeats = false;
         self.phase = self.next_phase(random);
         match self.phase {
-            Phase::Syn => Pace::ResendingSyn,
-            Phase::KeepAlive => Pace::Idling,
-            _ if self.repeats => Pace::Resending,
-            _ if self.sender != sender_before => Pace::Thinking(self.sender),
-            _ if self.side() == side_before => Pace::Following,
-            _ => Pace::Answering,
+            Phase::Syn => Delay::ResendingSyn,
+            Phase::KeepAlive => Delay::Idling,
+            _ if self.repeats => Delay::Resending,
+            _ if self.sender != sender_before => Delay::Thinking(self.sender),
+            _ if self.side() == side_before => Delay::Following,
+            _ => Delay::Answering,
         }
     }
 
     fn next_phase(&mut self, random: &mut Random) -> Phase {
         match self.phase {
-            Phase::Syn if self.opening.kind == Kind::Unanswered => self.repeat(Phase::Syn),
-            Phase::Syn if self.opening.kind == Kind::Refused => Phase::Refusal,
+            Phase::Syn if self.plan.coverage == Coverage::Unanswered => self.repeat(Phase::Syn),
+            Phase::Syn if self.plan.coverage == Coverage::Refused => Phase::Refusal,
             Phase::Syn if std::mem::take(&mut self.will_repeat_syn) => self.repeat(Phase::Syn),
             Phase::Syn => Phase::SynAck,
             Phase::SynAck => Phase::OpeningAck,
@@ -254,23 +294,23 @@ impl Connection {
         phase
     }
 
-    /// The next packet while data flows: bursts, answered every other segment.
+    /// The next packet while data flows: bursts, acknowledged every other segment.
     fn next_data_phase(&mut self, random: &mut Random) -> Phase {
         match self.phase {
             Phase::OpeningAck => Phase::Data,
             Phase::Data if self.burst_left > 0 && self.unacked < 2 => {
-                let lost = !self.opening.well_behaved && random.chance(0.01);
+                let lost = !self.plan.well_behaved && random.chance(0.01);
                 if lost { self.repeat(Phase::Data) } else { Phase::Data }
             }
             // The answer to a finished burst often carries its acknowledgement.
             Phase::Data if self.burst_left > 0 || random.chance(0.5) => Phase::DataAck,
             Phase::DataAck if self.burst_left > 0 => Phase::Data,
-            _ => self.turn(random),
+            _ => self.change_sender(random),
         }
     }
 
-    /// Gives the word to the other side, sometimes after a long silence.
-    fn turn(&mut self, random: &mut Random) -> Phase {
+    /// Changes the sending side, sometimes after a long idle time.
+    fn change_sender(&mut self, random: &mut Random) -> Phase {
         self.sender = self.sender.other();
         self.unacked = 0;
         self.burst_left = match self.sender {
@@ -278,18 +318,18 @@ impl Connection {
             Side::Server => 1 + random.below(20),
         };
         let has_room = self.left >= self.closing_packets() + 4;
-        let may_idle = has_room && !self.opening.well_behaved && self.sender == Side::Client;
+        let may_idle = has_room && !self.plan.well_behaved && self.sender == Side::Client;
         if may_idle && random.chance(0.01) { Phase::KeepAlive } else { Phase::Data }
     }
 
-    /// How many packets of a side are seen for each that it sends.
-    fn seen(&self, side: Side) -> u64 {
-        u64::from(self.opening.kind.sees(side))
+    /// 1 if the packets of a side are in the trace, 0 otherwise.
+    fn included(&self, side: Side) -> u64 {
+        u64::from(self.plan.coverage.includes(side))
     }
 
-    /// How many packets to be seen the close will take.
+    /// How many packets in the trace closing it takes.
     fn closing_packets(&self) -> u64 {
-        let (closers, others) = (self.seen(self.closer), self.seen(self.closer.other()));
+        let (closers, others) = (self.included(self.closer), self.included(self.closer.other()));
         match self.ending {
             Ending::None => 0,
             Ending::Reset => closers,
@@ -302,11 +342,11 @@ impl Connection {
 
     /// Whether more is left than the second FIN and its acknowledgement.
     fn has_late_data(&self) -> bool {
-        self.left > self.seen(self.closer) + self.seen(self.closer.other())
+        self.left > self.included(self.closer) + self.included(self.closer.other())
     }
 
     fn flags_and_payload(&mut self, random: &mut Random) -> (TcpFlags, u64) {
-        let ecn = |flags: u8| TcpFlags(if self.opening.ecn { flags } else { 0 });
+        let ecn = |flags: u8| TcpFlags(if self.plan.ecn { flags } else { 0 });
         match self.phase {
             Phase::Syn => (TcpFlags::SYN.with(ecn(0xc0)), 0),
             Phase::SynAck => (TcpFlags::SYN.with(TcpFlags::ACK).with(ecn(0x40)), 0),
@@ -335,55 +375,56 @@ impl Connection {
 mod tests {
     use super::*;
 
-    /// All packets of a connection, those that nobody sees too.
-    fn said(opening: Opening, seed: u64) -> Vec<Said> {
+    /// All packets of a connection, those that are not in the trace, too.
+    fn packets_of(plan: ConnectionPlan, seed: u64) -> Vec<ConnectionPacket> {
         let mut random = Random::new(seed);
-        let mut connection = Connection::new(opening, &mut random);
-        let mut all = vec![connection.say(&mut random)];
+        let mut connection = Connection::new(plan, &mut random);
+        let mut all = vec![connection.send(&mut random)];
         while !connection.is_over() {
             connection.advance(&mut random);
-            all.push(connection.say(&mut random));
+            all.push(connection.send(&mut random));
         }
         all
     }
 
     #[test]
-    fn shows_exactly_as_many_packets_as_it_is_given() {
-        let kinds = [Kind::Whole, Kind::MidStream, Kind::ClientOnly, Kind::ServerOnly];
-        for kind in kinds {
+    fn has_exactly_as_many_packets_as_planned() {
+        let coverages =
+            [Coverage::Complete, Coverage::MidStream, Coverage::ClientOnly, Coverage::ServerOnly];
+        for coverage in coverages {
             for packets in 6..80 {
                 for seed in 0..200 {
                     let is_last = seed % 2 == 0;
-                    let opening =
-                        Opening { kind, packets, well_behaved: false, ecn: true, is_last };
-                    let all = said(opening, seed);
-                    let seen = all.iter().filter(|said| kind.sees(said.side)).count() as u64;
-                    assert_eq!(seen, packets, "{opening:?} {seed} {all:?}");
+                    let (well_behaved, ecn) = (false, true);
+                    let plan = ConnectionPlan { coverage, packets, well_behaved, ecn, is_last };
+                    let all = packets_of(plan, seed);
+                    let included = all.iter().filter(|packet| coverage.includes(packet.side));
+                    assert_eq!(included.count() as u64, packets, "{plan:?} {seed} {all:?}");
                 }
             }
         }
     }
 
     #[test]
-    fn sequence_numbers_follow_from_what_was_said() {
+    fn sequence_numbers_follow_from_what_was_sent() {
         for seed in 0..500 {
-            let opening = Opening {
-                kind: Kind::Whole,
+            let plan = ConnectionPlan {
+                coverage: Coverage::Complete,
                 packets: 60,
                 well_behaved: true,
                 ecn: false,
                 is_last: true,
             };
             let mut next: [Option<u32>; 2] = [None; 2];
-            for said in said(opening, seed) {
-                let (mine, theirs) = (said.side as usize, said.side.other() as usize);
-                assert!(next[mine].is_none_or(|seq| seq == said.seq), "{said:?}");
-                if said.flags.has(TcpFlags::ACK) {
-                    assert_eq!(Some(said.ack), next[theirs], "{said:?}");
+            for sent in packets_of(plan, seed) {
+                let (mine, theirs) = (sent.side as usize, sent.side.other() as usize);
+                assert!(next[mine].is_none_or(|seq| seq == sent.seq), "{sent:?}");
+                if sent.flags.has(TcpFlags::ACK) {
+                    assert_eq!(Some(sent.ack), next[theirs], "{sent:?}");
                 }
-                let controls = (said.flags.0 & 3).count_ones();
-                let length = u32::from(said.payload_bytes) + controls;
-                next[mine] = Some(said.seq.wrapping_add(length));
+                let controls = (sent.flags.0 & 3).count_ones();
+                let length = u32::from(sent.payload_bytes) + controls;
+                next[mine] = Some(sent.seq.wrapping_add(length));
             }
         }
     }

@@ -1,7 +1,7 @@
-//! Everybody who sends, in the order of time.
+//! The schedule: all senders of a trace, their packets in time order.
 //!
-//! Talkers begin in the order of their starts and are kept only while they talk: memory follows
-//! those under way at once, not all of a trace.
+//! Talkers are started in time order and kept only while they have packets: memory is proportional
+//! to those active at once, not to the whole trace.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -10,23 +10,14 @@ use std::iter::Peekable;
 use super::attack::Attack;
 use super::conversation::Conversation;
 use super::one_way::OneWayPair;
-use super::segment::Segment;
+use super::segment::{Segment, Step};
 
-/// A packet that is sent now, and when its sender sends the next one.
-#[derive(Debug, Clone, Copy)]
-pub struct Step {
-    /// The packet.
-    pub segment: Segment,
-    /// When the next one is due, in nanoseconds of the trace; `None` after the last one.
-    pub next_nanos: Option<u64>,
-}
-
-/// Whoever sends packets.
+/// A sender of packets.
 #[derive(Debug)]
 pub enum Talker {
-    /// Two hosts with their connections.
+    /// Two hosts and their connections.
     Conversation(Conversation),
-    /// One direction on a backbone.
+    /// One direction of a backbone link.
     OneWayPair(OneWayPair),
     /// An attack.
     Attack(Box<Attack>),
@@ -42,72 +33,72 @@ impl Talker {
     }
 }
 
-/// Someone who begins to talk at a time.
+/// A talker and when it starts.
 #[derive(Debug)]
 pub struct Start {
-    /// When, in nanoseconds of the trace.
+    /// When, in nanoseconds since the start.
     pub at_nanos: u64,
-    /// Who.
+    /// The talker.
     pub talker: Talker,
 }
 
-/// Runs talkers, which `starts` gives in the order of their starts.
+/// Runs talkers, which `starts` yields in the order of their starts.
 #[derive(Debug)]
 pub struct Schedule<I: Iterator<Item = Start>> {
     starts: Peekable<I>,
-    /// When which place's talker is due; the earliest on top, the lower place among equals.
+    /// When the talker of which slot is due: the earliest on top, the lower slot among equals.
     due: BinaryHeap<Reverse<(u64, u32)>>,
-    places: Vec<Option<Talker>>,
-    free_places: Vec<u32>,
+    slots: Vec<Option<Talker>>,
+    free_slots: Vec<u32>,
 }
 
 impl<I: Iterator<Item = Start>> Schedule<I> {
-    /// A schedule of all who start.
+    /// A schedule of the talkers that `starts` yields.
     pub fn new(starts: I) -> Self {
         Schedule {
             starts: starts.peekable(),
             due: BinaryHeap::new(),
-            places: Vec::new(),
-            free_places: Vec::new(),
+            slots: Vec::new(),
+            free_slots: Vec::new(),
         }
     }
 
     /// The next packet with its time, and its talker if that was its last packet.
     pub fn next_packet(&mut self) -> Option<(u64, Segment, Option<Talker>)> {
-        self.seat_starters();
+        self.start_due();
         let mut top = self.due.peek_mut()?;
-        let Reverse((now, place)) = *top;
-        let seat = self.places.get_mut(place as usize)?;
-        let step = seat.as_mut()?.step(now);
+        let Reverse((now, number)) = *top;
+        let slot = self.slots.get_mut(number as usize)?;
+        let step = slot.as_mut()?.step(now);
         match step.next_nanos {
             Some(next) => {
-                *top = Reverse((next, place));
+                *top = Reverse((next, number));
                 Some((now, step.segment, None))
             }
             None => {
                 std::collections::binary_heap::PeekMut::pop(top);
-                self.free_places.push(place);
-                Some((now, step.segment, seat.take()))
+                self.free_slots.push(number);
+                Some((now, step.segment, slot.take()))
             }
         }
     }
 
-    /// Seats all who start before or when the next packet is due.
-    fn seat_starters(&mut self) {
+    /// Starts all talkers that start before the next packet is due, or then.
+    fn start_due(&mut self) {
         loop {
             let due = self.due.peek().map_or(u64::MAX, |Reverse((due, _))| *due);
             let Some(start) = self.starts.next_if(|start| start.at_nanos <= due) else {
                 return;
             };
-            let place = match self.free_places.pop() {
-                Some(place) => place,
+            let number = match self.free_slots.pop() {
+                Some(number) => number,
                 None => {
-                    self.places.push(None);
-                    self.places.len() as u32 - 1
+                    self.slots.push(None);
+                    self.slots.len() as u32 - 1
                 }
             };
-            self.places[place as usize] = Some(start.talker);
-            self.due.push(Reverse((start.at_nanos, place)));
+            self.slots[number as usize] = Some(start.talker);
+            self.due.push(Reverse((start.at_nanos, number)));
         }
     }
 }
@@ -118,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn packets_come_in_order_and_only_those_who_talk_are_kept() {
+    fn packets_come_in_order_and_only_active_talkers_are_kept() {
         let spec = RealisticSpec {
             flows: 20_000,
             packets: 200_000,
@@ -137,7 +128,7 @@ mod tests {
         }
         assert_eq!(packets, 200_000);
         assert!(last_nanos <= 300_000_000_000);
-        let at_once = schedule.places.len();
+        let at_once = schedule.slots.len();
         assert!(at_once * 10 < finished, "{at_once} at once of {finished}");
     }
 }

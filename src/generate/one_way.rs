@@ -1,49 +1,48 @@
-//! One direction between two hosts, as a backbone sees it.
+//! One direction between two hosts, as in a capture of a backbone link.
 
 use std::net::IpAddr;
 
-use super::facts::{FlowCounts, PairFacts};
-use super::schedule::Step;
-use super::segment::Segment;
-use super::sizes::{heavy_tailed_wait, mostly_small};
+use super::counts::{FlowCounts, PairFlags};
+use super::distributions::{heavy_tailed_wait, mostly_small};
+use super::segment::{Segment, Step};
 use crate::flow::TcpFlags;
 use crate::random::Random;
 
-/// Who sends what to whom.
+/// The parameters of a one-way pair.
 #[derive(Debug, Clone)]
-pub struct Plan {
-    /// Who sends.
+pub struct OneWayPlan {
+    /// The sender.
     pub src: IpAddr,
-    /// To whom; of the same family.
+    /// The receiver; of the same address family.
     pub dst: IpAddr,
-    /// Exactly how many packets there are; at least one, and two for both FIN and RST.
+    /// How many packets it has; at least one, and two for both FIN and RST.
     pub packets: u64,
-    /// Whether a SYN comes first (if there is room beside FIN and RST).
+    /// Whether a SYN comes first (if there are packets beside FIN and RST).
     pub opens: bool,
     /// Whether a FIN comes last, or last before the RST.
     pub has_fin: bool,
     /// Whether a RST comes last.
     pub has_rst: bool,
-    /// When it must be over, in nanoseconds of the trace.
+    /// When it must be over, in nanoseconds since the start.
     pub end_nanos: u64,
-    /// Where its chances come from.
+    /// Its random numbers.
     pub random: Random,
 }
 
 /// The packets of one directed pair of addresses, all with the same ports.
 #[derive(Debug, Clone)]
 pub struct OneWayPair {
-    plan: Plan,
+    plan: OneWayPlan,
     ports: [u16; 2],
     seq: u32,
     ack: u32,
     mean_gap_nanos: u64,
-    pair: PairFacts,
+    pair: PairFlags,
 }
 
 impl OneWayPair {
     /// A pair whose first packet is due.
-    pub fn new(mut plan: Plan) -> Self {
+    pub fn new(mut plan: OneWayPlan) -> Self {
         let random = &mut plan.random;
         let (well_known, ephemeral) = (
             [443, 443, 80, 80, 25, 22, 1935, 8080][random.below(8) as usize],
@@ -51,10 +50,10 @@ impl OneWayPair {
         );
         let ports =
             if random.chance(0.5) { [well_known, ephemeral] } else { [ephemeral, well_known] };
-        // From a burst of a hundredth of a second to a packet every ten seconds.
+        // From 10 ms to 10 s between packets.
         let mean_gap_nanos = mostly_small(random, 1e7, 1e10) as u64;
         let (seq, ack) = (random.next_u64() as u32, random.next_u64() as u32);
-        OneWayPair { plan, ports, seq, ack, mean_gap_nanos, pair: PairFacts::default() }
+        OneWayPair { plan, ports, seq, ack, mean_gap_nanos, pair: PairFlags::default() }
     }
 
     /// The packet that is due at `now`, and when the next one is.
@@ -75,14 +74,14 @@ impl OneWayPair {
         let controls = flags.0 & (TcpFlags::SYN.0 | TcpFlags::FIN.0);
         self.seq = self.seq.wrapping_add(u32::from(payload_bytes) + controls.count_ones());
         if payload_bytes == 0 && has_ack {
-            self.ack = self.ack.wrapping_add(2880); // it answers two segments that go elsewhere
+            self.ack = self.ack.wrapping_add(2880); // it acknowledges two segments of the other direction
         }
         self.plan.packets = self.plan.packets.saturating_sub(1);
         let next_nanos = (self.plan.packets > 0).then(|| now + self.gap(now));
         Step { segment, next_nanos }
     }
 
-    /// What was seen of its flow.
+    /// The counts of its flow so far.
     pub fn counts(&self) -> FlowCounts {
         let mut counts = FlowCounts { five_tuples: 1, ..FlowCounts::default() };
         counts.add_pair(self.pair);
@@ -90,11 +89,11 @@ impl OneWayPair {
     }
 
     fn flags_and_payload(&mut self) -> (TcpFlags, u16) {
-        let Plan { packets, opens, has_fin, has_rst, .. } = self.plan;
-        let fins_turn = if has_rst { 2 } else { 1 };
+        let OneWayPlan { packets, opens, has_fin, has_rst, .. } = self.plan;
+        let fin_at = if has_rst { 2 } else { 1 };
         if has_rst && packets == 1 {
             (TcpFlags::RST, 0)
-        } else if has_fin && packets == fins_turn {
+        } else if has_fin && packets == fin_at {
             (TcpFlags::FIN.with(TcpFlags::ACK), 0)
         } else if opens && !self.pair.is_seen() {
             (TcpFlags::SYN, 0)

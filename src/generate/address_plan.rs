@@ -1,9 +1,9 @@
-//! The address plan: who lives in which network.
+//! The address plan: the network of each role.
 //!
-//! Networks of different roles are disjoint, so that an address tells what its packets are: of the
-//! ordinary traffic that must raise no alert, of traffic that is seen only in part, or of an
-//! attack. Hosts are numbered; a number is scattered over its network by a bijection, so that
-//! different numbers are different addresses and neighbours do not look like neighbours.
+//! The networks are disjoint, so that an address identifies the traffic: complete connections, which
+//! must raise no alert, connections of which a part is missing, or an attack. Hosts are numbered; a
+//! bijection scatters the numbers over the network, so that different numbers are different
+//! addresses and successive numbers are not adjacent addresses.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -22,20 +22,20 @@ impl Network {
         Network { base: IpAddr::V4(Ipv4Addr::new(a, b, c, 0)), host_bits: 32 - prefix }
     }
 
-    /// 2001:db8:`role`::/48. Its hosts' numbers take 32 bits of the last 64.
+    /// 2001:db8:`role`::/48. Host numbers take 32 of the last 64 bits.
     const fn v6(role: u16) -> Network {
         let base = IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, role, 0, 0, 0, 0, 0));
         Network { base, host_bits: 80 }
     }
 
-    /// The address of host `number`; numbers count modulo the size of the network.
+    /// The address of host `number`, modulo the size of the network.
     pub fn host(self, number: u64) -> IpAddr {
         match self.base {
             IpAddr::V4(base) => {
                 let number = number & ((1 << self.host_bits) - 1);
                 IpAddr::V4(Ipv4Addr::from_bits(base.to_bits() | number as u32))
             }
-            // An interface id like those that hosts make up: 32 bits that hide, 32 that are unique.
+            // Like the interface id that a host chooses: 32 scattered bits, and 32 that are unique.
             IpAddr::V6(base) => {
                 let number = number & 0xffff_ffff;
                 let interface = mix(number) << 32 | number;
@@ -44,7 +44,7 @@ impl Network {
         }
     }
 
-    /// The address of host `number` after the hosts were shuffled.
+    /// The address of host `number` after a seeded permutation of the hosts.
     pub fn scattered_host(self, number: u64, seed: u64) -> IpAddr {
         // Modulo a power of two an odd factor is a bijection, and so is an addition.
         let factor = mix(seed) | 1;
@@ -60,19 +60,19 @@ impl fmt::Display for Network {
     }
 }
 
-/// A side's networks, one a family.
+/// The networks of a role, one per address family.
 #[derive(Debug, Clone, Copy)]
 pub struct DualNetwork {
-    /// Its IPv4 network.
+    /// The IPv4 network.
     pub v4: Network,
-    /// Its IPv6 network.
+    /// The IPv6 network.
     pub v6: Network,
 }
 
-/// Clients of connections that are seen whole.
+/// Clients of connections that are completely in the trace.
 pub const CLEAN_CLIENTS: DualNetwork =
     DualNetwork { v4: Network::v4(10, 0, 0, 9), v6: Network::v6(0xc1) };
-/// Servers of connections that are seen whole.
+/// Servers of connections that are completely in the trace.
 pub const CLEAN_SERVERS: DualNetwork =
     DualNetwork { v4: Network::v4(172, 16, 0, 13), v6: Network::v6(0x51) };
 /// Clients of connections of which a direction or the beginning is not in the trace.
@@ -87,13 +87,13 @@ pub const BACKBONE_SOURCES: Network = Network::v4(32, 0, 0, 3);
 pub const BACKBONE_DESTINATIONS: Network = Network::v4(128, 0, 0, 3);
 /// Hosts that attack under their own address.
 pub const ATTACKERS: Network = Network::v4(203, 0, 113, 24);
-/// Hosts that are attacked alone.
+/// Hosts that are attacked individually.
 pub const VICTIMS: Network = Network::v4(192, 0, 2, 24);
-/// Hosts that a sweep goes over.
+/// Hosts that a sweep probes.
 pub const SWEPT: Network = Network::v4(198, 18, 0, 15);
-/// Addresses that a flood pretends to come from.
+/// Spoofed source addresses of a flood.
 pub const SPOOFED: Network = Network::v4(100, 64, 0, 11);
-/// Hosts that answer a victim who never asked.
+/// Servers that answer to a spoofed victim.
 pub const REFLECTORS: Network = Network::v4(100, 96, 0, 11);
 
 #[cfg(test)]

@@ -1,16 +1,14 @@
-//! `--profile paper`: the hour of CAIDA traffic that the kBF papers measure on, in its counts.
+//! The paper profile: the counts of the hour of CAIDA traffic that the kBF papers measure on.
 //!
-//! The papers tell three figures of it: 908,522 flows (directed pairs), of which 900 carry a FIN
-//! and 1,658 a RST. These are met exactly, and in proportion for other numbers of flows. The rest
-//! is like a backbone: one direction of each connection, begun before the trace as a rule,
+//! The papers give three figures of it: 908,522 flows (directed pairs), of which 900 have a FIN
+//! and 1,658 a RST. The profile has exactly these, and in proportion for other numbers of flows. The
+//! rest is like a backbone link: one direction of each connection, mostly begun before the trace,
 //! heavy-tailed numbers of packets.
 
-use super::Purpose;
-use super::network::{BACKBONE_DESTINATIONS, BACKBONE_SOURCES};
-use super::one_way::{OneWayPair, Plan};
-use super::popularity::Popularity;
+use super::address_plan::{BACKBONE_DESTINATIONS, BACKBONE_SOURCES};
+use super::distributions::{Apportion, Popularity, RandomStream, heavy_tailed_size};
+use super::one_way::{OneWayPair, OneWayPlan};
 use super::schedule::{Start, Talker};
-use super::sizes::{Apportion, heavy_tailed_size};
 use crate::random::Random;
 
 /// Flows in the papers' trace.
@@ -20,17 +18,17 @@ pub const PAPER_FIN_FLOWS: u64 = 900;
 /// Flows with a RST in it.
 pub const PAPER_RST_FLOWS: u64 = 1_658;
 
-/// How much of the trace's time there is for flows to begin in.
+/// Flows begin within this share of the duration.
 const STARTING_SHARE: f64 = 0.9;
 
-/// What the profile is asked for.
+/// The parameters of the profile.
 #[derive(Debug, Clone, Copy)]
 pub struct PaperSpec {
     /// How many directed pairs.
     pub flows: u64,
-    /// Exactly how many packets.
+    /// How many packets, exactly.
     pub packets: u64,
-    /// Seed of all chances.
+    /// Seed of all random numbers.
     pub seed: u64,
     /// How long the trace is.
     pub duration_nanos: u64,
@@ -48,7 +46,7 @@ pub struct Paper {
 }
 
 impl Paper {
-    /// Plans the flows. Fewer packets than [`Self::needed_packets`] are not met.
+    /// Plans the flows, for at least [`Self::needed_packets`] packets.
     pub fn new(spec: PaperSpec) -> Self {
         let mut marks = Marks::new(spec.flows, spec.seed);
         let both = (0..spec.flows).filter(|_| marks.next() == (true, true)).count();
@@ -72,7 +70,7 @@ impl Paper {
 
 /// The random numbers of a pair, and its weight as the first of them.
 fn weight(seed: u64, index: u64) -> (Random, f64) {
-    let mut random = Purpose::BackbonePair.random(seed, index);
+    let mut random = RandomStream::BackbonePair.random(seed, index);
     let weight = heavy_tailed_size(&mut random) - 1.0 + 1e-9;
     (random, weight)
 }
@@ -92,7 +90,7 @@ impl Iterator for Paper {
         let packets = 1 + u64::from(has_fin && has_rst) + self.extra.share(weight);
         let (source, destination) = self.popularity.pair(index, &mut random);
         let slot = (index as f64 + random.unit()) / flows as f64;
-        let plan = Plan {
+        let plan = OneWayPlan {
             src: BACKBONE_SOURCES.scattered_host(source, seed),
             dst: BACKBONE_DESTINATIONS.scattered_host(destination, seed),
             packets,
@@ -107,7 +105,7 @@ impl Iterator for Paper {
     }
 }
 
-/// Chooses exactly so many flows to carry a FIN, and so many a RST, one flow after the other.
+/// Chooses an exact number of flows with a FIN, and with a RST, one flow after the other.
 #[derive(Debug)]
 struct Marks {
     random: Random,
@@ -123,14 +121,14 @@ impl Marks {
                 / u128::from(PAPER_FLOWS)
         };
         Marks {
-            random: Purpose::BackboneMarks.random(seed, 0),
+            random: RandomStream::BackboneMarks.random(seed, 0),
             flows_left: flows,
             fins_left: in_proportion(PAPER_FIN_FLOWS) as u64,
             rsts_left: in_proportion(PAPER_RST_FLOWS) as u64,
         }
     }
 
-    /// Whether the next flow carries a FIN, and whether a RST.
+    /// Whether the next flow has a FIN, and whether a RST.
     fn next(&mut self) -> (bool, bool) {
         let fin = self.random.below(self.flows_left) < self.fins_left;
         let rst = self.random.below(self.flows_left) < self.rsts_left;
@@ -146,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn marks_are_exactly_as_many_as_the_papers_tell() {
+    fn there_are_exactly_as_many_marks_as_in_the_papers() {
         for (flows, fins, rsts) in [(PAPER_FLOWS, 900, 1658), (90_852, 90, 166), (1, 0, 0)] {
             for seed in [1, 2] {
                 let mut marks = Marks::new(flows, seed);

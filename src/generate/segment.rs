@@ -1,10 +1,11 @@
 //! One TCP segment and its bytes on the wire.
 //!
-//! Payloads are zeros. That makes the TCP checksum of a whole packet computable from its headers
-//! alone, so it is right also where a short snaplen cuts the payload away.
+//! Payloads are zeros, so the TCP checksum of a packet follows from its headers alone and is right
+//! even where a short snaplen cuts the payload off.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use crate::capture::LinkType;
 use crate::flow::TcpFlags;
 
 /// A TCP segment to be written. Both addresses are of the same family.
@@ -21,21 +22,38 @@ pub struct Segment {
     pub payload_bytes: u16,
 }
 
-/// What frames begin with.
+/// A packet that is sent now, and when its sender sends the next one.
+#[derive(Debug, Clone, Copy)]
+pub struct Step {
+    /// The packet.
+    pub segment: Segment,
+    /// When the next one is due, in nanoseconds since the start; `None` after the last one.
+    pub next_nanos: Option<u64>,
+}
+
+/// The link-layer header of frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Link {
-    /// Straight with the IP header, as CAIDA's traces do.
+    /// None: frames begin with the IP header, as in CAIDA's traces.
     Raw,
-    /// With an Ethernet header.
+    /// An Ethernet header.
     Ethernet,
 }
 
 impl Link {
-    /// How many bytes come before the IP header.
+    /// The length of the header.
     pub const fn header_bytes(self) -> usize {
         match self {
             Link::Raw => 0,
             Link::Ethernet => 14,
+        }
+    }
+
+    /// The link type of a file with such frames.
+    pub const fn link_type(self) -> LinkType {
+        match self {
+            Link::Raw => LinkType::RAW,
+            Link::Ethernet => LinkType::ETHERNET,
         }
     }
 }
@@ -43,7 +61,7 @@ impl Link {
 /// The longest headers: Ethernet, IPv6, TCP with the options of a SYN.
 pub const MAX_HEADER_BYTES: usize = 14 + 40 + 20 + SYN_OPTIONS.len();
 
-/// Where the flags byte lies in a TCP header.
+/// The offset of the flags byte in a TCP header.
 pub const TCP_FLAGS_OFFSET: usize = 13;
 
 /// Maximum segment size 1460, window scale 7, selective acknowledgements permitted.
@@ -52,7 +70,7 @@ const SYN_OPTIONS: [u8; 12] = [2, 4, 0x05, 0xb4, 1, 3, 3, 7, 1, 1, 4, 2];
 const HOP_LIMIT: u8 = 64;
 const PROTOCOL_TCP: u8 = 6;
 
-/// A frame's headers and how long it is with its payload.
+/// The headers of a frame, and its length with the payload.
 #[derive(Debug, Clone, Copy)]
 pub struct Headers {
     /// The headers, then zeros.
@@ -105,12 +123,12 @@ impl Segment {
         tcp
     }
 
-    /// Puts the IPv4 header; returns the sum of TCP's pseudo-header.
+    /// Appends the IPv4 header; returns the sum of TCP's pseudo-header.
     fn put_ipv4(&self, out: &mut Cursor, src: Ipv4Addr, dst: Ipv4Addr, tcp_bytes: usize) -> u32 {
         let mut ip = [0; 20];
         ip[0] = 0x45;
         ip[2..4].copy_from_slice(&(20 + tcp_bytes as u16).to_be_bytes());
-        // Any identification will do for packets that may not be fragmented (RFC 6864).
+        // Any identification is valid for packets that may not be fragmented (RFC 6864).
         let id = self.seq.wrapping_add(self.ack.rotate_left(16)).wrapping_mul(0x9e37_79b9) >> 16;
         ip[4..6].copy_from_slice(&(id as u16).to_be_bytes());
         ip[6] = 0x40; // don't fragment
@@ -125,7 +143,7 @@ impl Segment {
     }
 }
 
-/// Puts the IPv6 header; returns the sum of TCP's pseudo-header.
+/// Appends the IPv6 header; returns the sum of TCP's pseudo-header.
 fn put_ipv6(out: &mut Cursor, src: Ipv6Addr, dst: Ipv6Addr, tcp_bytes: usize) -> u32 {
     let mut ip = [0; 40];
     ip[0] = 0x60;
@@ -145,7 +163,7 @@ fn mapped(address: IpAddr) -> Ipv6Addr {
     }
 }
 
-/// A locally administered MAC address that follows from the IP address.
+/// A locally administered MAC address derived from the IP address.
 fn mac_of(address: IpAddr) -> [u8; 6] {
     let [a, b, c, d] = match address {
         IpAddr::V4(v4) => v4.octets(),

@@ -1,30 +1,25 @@
 //! Labelled attacks on top of the ordinary traffic.
 //!
-//! An attack is a number of probes at a steady rate within a window of its own; a probe is an
-//! exchange of one to four packets. Everything about a probe follows from its number and the
-//! seed, so only the probes under way are kept.
-
-mod kind;
-
-pub use kind::{AttackKind, UnknownAttack};
+//! An attack is a number of probes at a constant rate within a time window of its own; a probe is an
+//! exchange of one to four packets. Everything about a probe follows from its number and the seed,
+//! so only the active probes are kept.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, HashMap, HashSet};
 use std::net::IpAddr;
 
-use super::Purpose;
-use super::facts::{FlowCounts, PairFacts};
-use super::network::{ATTACKERS, Network, REFLECTORS, SPOOFED, SWEPT, VICTIMS};
-use super::schedule::Step;
-use super::segment::Segment;
+use super::address_plan::{ATTACKERS, Network, REFLECTORS, SPOOFED, SWEPT, VICTIMS};
+use super::attack_kind::{AttackKind, Exchange, Sender};
+use super::counts::{FlowCounts, PairFlags};
+use super::distributions::RandomStream;
+use super::segment::{Segment, Step};
 use crate::flow::TcpFlags;
 use crate::time::NANOS_PER_SEC;
-use kind::{Exchange, Sender};
 
-/// From a packet to its answer.
+/// The time from a packet to its answer.
 const ANSWER_NANOS: u64 = 20_000_000;
 
-/// An attack under way.
+/// An active attack.
 #[derive(Debug)]
 pub struct Attack {
     kind: AttackKind,
@@ -32,9 +27,9 @@ pub struct Attack {
     start_nanos: u64,
     window_nanos: u64,
     probes: u64,
-    /// What is due: when, which probe, which packet of it.
-    agenda: BinaryHeap<Reverse<(u64, u64, usize)>>,
-    pairs: HashMap<(IpAddr, IpAddr), PairFacts>,
+    /// The packets that are due: when, which probe, which packet of it.
+    due: BinaryHeap<Reverse<(u64, u64, usize)>>,
+    pairs: HashMap<(IpAddr, IpAddr), PairFlags>,
     five_tuples: HashSet<(IpAddr, IpAddr, u16, u16)>,
     packets: u64,
     last_nanos: u64,
@@ -47,10 +42,10 @@ struct Ends {
     victim: (IpAddr, u16),
 }
 
-/// What an attack was, for the ground truth.
+/// What is known of an attack after it has ended, for the ground truth.
 #[derive(Debug, Clone)]
 #[allow(missing_docs)] // named as in the ground truth
-pub struct AttackFacts {
+pub struct AttackRecord {
     pub kind: AttackKind,
     pub attackers: String,
     pub attacker_count: u64,
@@ -63,7 +58,7 @@ pub struct AttackFacts {
     pub counts: FlowCounts,
 }
 
-/// Plans `kinds` for a trace, each in a window of its own, in the order of time.
+/// Plans `kinds` for a trace, each in a time window of its own, in time order.
 pub fn plan(kinds: &[AttackKind], seed: u64, packets: u64, duration_nanos: u64) -> Vec<Attack> {
     let slot_nanos = duration_nanos / (kinds.len() as u64 + 1);
     let in_slots = kinds.iter().zip(1u64..);
@@ -71,8 +66,8 @@ pub fn plan(kinds: &[AttackKind], seed: u64, packets: u64, duration_nanos: u64) 
         .map(|(kind, slot)| {
             let (probes, per_second) = kind.probes_and_rate(packets);
             let start_nanos = slot * slot_nanos - slot_nanos / 2;
-            let unhurried_nanos = probes * NANOS_PER_SEC / per_second;
-            let window_nanos = unhurried_nanos.min(slot_nanos * 4 / 5);
+            let natural_nanos = probes * NANOS_PER_SEC / per_second;
+            let window_nanos = natural_nanos.min(slot_nanos * 4 / 5);
             Attack::new(*kind, seed, probes, (start_nanos, window_nanos))
         })
         .collect()
@@ -91,7 +86,7 @@ impl Attack {
             start_nanos,
             window_nanos,
             probes,
-            agenda: BinaryHeap::from([Reverse((start_nanos, 0, 0))]),
+            due: BinaryHeap::from([Reverse((start_nanos, 0, 0))]),
             pairs: HashMap::new(),
             five_tuples: HashSet::new(),
             packets: 0,
@@ -111,24 +106,24 @@ impl Attack {
 
     /// The packet that is due at `now`, and when the next one is.
     pub fn step(&mut self, now: u64) -> Step {
-        let (probe, stage) = match self.agenda.pop() {
+        let (probe, stage) = match self.due.pop() {
             Some(Reverse((_, probe, stage))) => (probe, stage),
-            None => (0, 0), // cannot be: nobody is asked again after `next_nanos` was `None`
+            None => (0, 0), // not reached: there is no step after `next_nanos` was `None`
         };
         if stage == 0 && probe + 1 < self.probes {
             let next = self.start_nanos + (probe + 1) * self.window_nanos / self.probes;
-            self.agenda.push(Reverse((next.max(now), probe + 1, 0)));
+            self.due.push(Reverse((next.max(now), probe + 1, 0)));
         }
         let exchange = self.exchange(probe);
         if stage + 1 < exchange.len() {
-            self.agenda.push(Reverse((now + ANSWER_NANOS, probe, stage + 1)));
+            self.due.push(Reverse((now + ANSWER_NANOS, probe, stage + 1)));
         }
         let segment = self.segment(probe, exchange, stage);
-        self.note(now, &segment);
-        Step { segment, next_nanos: self.agenda.peek().map(|Reverse((next, ..))| *next) }
+        self.count(now, &segment);
+        Step { segment, next_nanos: self.due.peek().map(|Reverse((next, ..))| *next) }
     }
 
-    fn note(&mut self, now: u64, segment: &Segment) {
+    fn count(&mut self, now: u64, segment: &Segment) {
         let Segment { src, dst, src_port, dst_port, flags, .. } = *segment;
         self.pairs.entry((src, dst)).or_default().add(flags);
         self.five_tuples.insert((src, dst, src_port, dst_port));
@@ -137,11 +132,11 @@ impl Attack {
     }
 
     fn exchange(&self, probe: u64) -> Exchange {
-        self.kind.exchange(Purpose::Attack(self.kind).random(self.seed, probe).below(100))
+        self.kind.exchange(RandomStream::Attack(self.kind).random(self.seed, probe).below(100))
     }
 
     fn segment(&self, probe: u64, exchange: Exchange, stage: usize) -> Segment {
-        let mut random = Purpose::AttackNumbers(self.kind).random(self.seed, probe);
+        let mut random = RandomStream::AttackNumbers(self.kind).random(self.seed, probe);
         let (mut attackers_seq, mut victims_seq) =
             (random.next_u64() as u32, random.next_u64() as u32);
         let ends = self.ends(probe);
@@ -163,7 +158,7 @@ impl Attack {
         Segment { src, dst, src_port, dst_port, seq, ack, flags, payload_bytes: 0 }
     }
 
-    /// Where an attack comes from: one host, or a network.
+    /// The attackers: one host, or a network.
     fn origin(&self) -> Result<IpAddr, Network> {
         match self.kind {
             AttackKind::SynFlood => Err(SPOOFED),
@@ -172,7 +167,7 @@ impl Attack {
         }
     }
 
-    /// Whom it is aimed at: one host, or a network.
+    /// The victims: one host, or a network.
     fn target(&self) -> Result<IpAddr, Network> {
         match self.kind {
             AttackKind::HostSweep => Err(SWEPT),
@@ -198,12 +193,12 @@ impl Attack {
         }
     }
 
-    /// What it was, when it is over.
-    pub fn facts(&self) -> AttackFacts {
+    /// The record of the attack, when it is over.
+    pub fn record(&self) -> AttackRecord {
         let mut counts =
             FlowCounts { five_tuples: self.five_tuples.len() as u64, ..FlowCounts::default() };
         self.pairs.values().for_each(|pair| counts.add_pair(*pair));
-        let show = |whom: Result<IpAddr, Network>| match whom {
+        let show = |hosts: Result<IpAddr, Network>| match hosts {
             Ok(host) => (host.to_string(), 1),
             Err(network) => (network.to_string(), self.probes),
         };
@@ -211,7 +206,7 @@ impl Attack {
         let (victims, victim_count) = show(self.target());
         let victim_ports: BTreeSet<u16> =
             (0..self.probes).map(|probe| self.ends(probe).victim.1).collect();
-        AttackFacts {
+        AttackRecord {
             kind: self.kind,
             attackers,
             attacker_count,

@@ -1,19 +1,17 @@
-//! Makes a trace as specified and counts what is in it.
+//! Generates a trace as specified, and its ground truth.
 
 use std::io::Write;
 
 use super::attack::{self, Attack};
-use super::error::TraceError;
 use super::paper::{Paper, PaperSpec};
-use super::pcap_writer::{Format, PcapWriter};
 use super::realistic::{Realistic, RealisticSpec};
 use super::schedule::{Schedule, Start, Talker};
 use super::segment::{Segment, TCP_FLAGS_OFFSET};
-use super::spec::{Profile, TraceSpec};
-use super::truth::{Tally, Truth};
-use crate::time::Timestamp;
+use super::spec::{Format, Profile, TraceError, TraceSpec};
+use super::truth::{TraceCounts, Truth};
+use crate::capture::{PcapHeader, PcapWriter};
 
-/// A trace that is planned and can be written.
+/// A planned trace, ready to be written.
 #[derive(Debug)]
 pub struct Trace {
     spec: TraceSpec,
@@ -28,9 +26,6 @@ enum Base {
 }
 
 impl Trace {
-    /// When every trace begins: 2024-01-01T00:00:00Z.
-    pub const START: Timestamp = Timestamp::new(1_704_067_200, 0);
-
     /// Plans a trace; writes nothing yet.
     pub fn new(spec: TraceSpec) -> Result<Self, TraceError> {
         check(&spec)?;
@@ -47,7 +42,7 @@ impl Trace {
         Ok(Trace { spec, base, attacks })
     }
 
-    /// Writes the trace as a pcap file and returns what is in it.
+    /// Writes the trace as a pcap file and returns its ground truth.
     pub fn write(self, out: impl Write) -> Result<Truth, TraceError> {
         let Trace { spec, base, attacks } = self;
         match base {
@@ -71,22 +66,16 @@ fn check(spec: &TraceSpec) -> Result<(), TraceError> {
         return Err(TraceError::TooManyFlows { flows: spec.flows, limit: TraceSpec::MAX_FLOWS });
     }
     if spec.packets > TraceSpec::MAX_PACKETS {
-        return Err(TraceError::Contradiction(
-            "a trace has 10^12 packets at the most; lower --packets",
-        ));
+        return Err(TraceError::TooManyPackets);
     }
     if spec.duration_nanos > TraceSpec::MAX_DURATION_NANOS {
-        return Err(TraceError::Contradiction(
-            "a trace lasts a year at the most; lower --duration",
-        ));
+        return Err(TraceError::TooLong);
     }
     if spec.well_behaved && spec.profile == Profile::Paper {
-        return Err(TraceError::Contradiction(
-            "the paper profile sees one direction of connections begun before: it cannot be well-behaved; use --profile realistic",
-        ));
+        return Err(TraceError::WellBehavedPaper);
     }
     if spec.well_behaved && !spec.attacks.is_empty() {
-        return Err(TraceError::Contradiction("a well-behaved trace has no attacks in it"));
+        return Err(TraceError::WellBehavedAttacks);
     }
     if spec.well_behaved && spec.flows % 2 == 1 {
         return Err(TraceError::OddFlows { flows: spec.flows });
@@ -94,7 +83,7 @@ fn check(spec: &TraceSpec) -> Result<(), TraceError> {
     Ok(())
 }
 
-/// The profile's conversations for so many packets, and how many they need at the least.
+/// The ordinary traffic of a profile for `packets` packets, and how many it needs at least.
 fn plan_base(spec: &TraceSpec, packets: u64) -> (Base, u64) {
     let TraceSpec { flows, seed, duration_nanos, ipv6_share, well_behaved, .. } = *spec;
     match spec.profile {
@@ -118,7 +107,7 @@ fn plan_base(spec: &TraceSpec, packets: u64) -> (Base, u64) {
     }
 }
 
-/// Ordinary traffic and attacks, in the order of their starts.
+/// Merges ordinary traffic and attacks in the order of their starts.
 fn merge(base: impl Iterator<Item = Start>, attacks: Vec<Attack>) -> impl Iterator<Item = Start> {
     let mut base = base.peekable();
     let mut attacks = attacks
@@ -140,55 +129,61 @@ fn write(
     out: impl Write,
 ) -> Result<Truth, TraceError> {
     let mut schedule = Schedule::new(starts);
-    let mut writer = PcapWriter::new(out, spec.format);
-    let mut tally = Tally::default();
+    let Format { link, snaplen, precision } = spec.format;
+    let header = PcapHeader { link_type: link.link_type(), snaplen_bytes: snaplen, precision };
+    let mut writer = PcapWriter::new(out, header);
+    let mut counts = TraceCounts::default();
     while let Some((nanos, segment, finished)) = schedule.next_packet() {
-        let time = spec.format.precision.round_down(Trace::START.plus(nanos));
-        writer.write(time, &segment)?;
-        tally.packets += 1;
-        tally.first_time.get_or_insert(time);
-        tally.last_time = Some(time);
-        if shows_flags(spec.format, &segment) {
-            tally.tcp_packets += 1;
-            tally.ipv6_tcp_packets += u64::from(segment.src.is_ipv6());
+        let time = precision.round_down(TraceSpec::START.plus(nanos));
+        let headers = segment.headers(link);
+        let wire_bytes = headers.wire_bytes as u32;
+        let bytes = &headers.bytes[..headers.header_bytes];
+        writer.write(time, wire_bytes, wire_bytes.min(snaplen), bytes)?;
+        counts.packets += 1;
+        counts.first_time.get_or_insert(time);
+        counts.last_time = Some(time);
+        if includes_flags(spec.format, &segment) {
+            counts.tcp_packets += 1;
+            counts.ipv6_tcp_packets += u64::from(segment.src.is_ipv6());
         }
         if let Some(talker) = finished {
-            tally_up(&mut tally, &talker, shows_flags(spec.format, &segment));
+            add_finished(&mut counts, &talker, includes_flags(spec.format, &segment));
         }
     }
-    let file_bytes = writer.finish()?;
-    Ok(tally.into_truth(spec, file_bytes))
+    writer.flush()?;
+    Ok(counts.into_truth(spec, writer.file_bytes()))
 }
 
-/// Whether the snaplen leaves the TCP flags in; without them it is no TCP to a reader.
-fn shows_flags(format: Format, segment: &Segment) -> bool {
+/// Whether the TCP flags are within the snaplen; without them it is no TCP packet for a reader.
+fn includes_flags(format: Format, segment: &Segment) -> bool {
     let ip_bytes = if segment.src.is_ipv6() { 40 } else { 20 };
     format.link.header_bytes() + ip_bytes + TCP_FLAGS_OFFSET < format.snaplen as usize
 }
 
-/// Adds the flows of a talker that has finished, if a reader can see them.
-fn tally_up(tally: &mut Tally, talker: &Talker, is_seen: bool) {
+/// Adds the flows of a talker that has finished, if they are within the snaplen.
+fn add_finished(trace: &mut TraceCounts, talker: &Talker, has_flags: bool) {
     let counts = match talker {
         Talker::Conversation(conversation) => {
             let counts = conversation.counts();
-            let whole = conversation.is_seen_whole();
-            let flows = if whole { &mut tally.clean_flows } else { &mut tally.partly_seen_flows };
+            let complete = conversation.is_complete();
+            let flows =
+                if complete { &mut trace.clean_flows } else { &mut trace.partly_seen_flows };
             *flows += counts.flows;
             counts
         }
         Talker::OneWayPair(pair) => {
             let counts = pair.counts();
-            tally.partly_seen_flows += counts.flows;
+            trace.partly_seen_flows += counts.flows;
             counts
         }
         Talker::Attack(attack) => {
-            let facts = attack.facts();
-            let counts = facts.counts;
-            tally.attacks.push(facts);
+            let record = attack.record();
+            let counts = record.counts;
+            trace.attacks.push(record);
             counts
         }
     };
-    if is_seen {
-        tally.counts.add(&counts);
+    if has_flags {
+        trace.counts.add(&counts);
     }
 }

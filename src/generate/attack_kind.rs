@@ -1,4 +1,4 @@
-//! The attacks there are: their names, and what their packets say.
+//! The attacks: their names, the rules that should detect them, and the packets of their probes.
 
 use std::str::FromStr;
 
@@ -36,7 +36,7 @@ pub enum AttackKind {
 /// Which side of an attack sends a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sender {
-    /// The attacker, or whoever acts for it unknowingly.
+    /// The attacker, or a host that it abuses.
     Attacker,
     /// The victim.
     Victim,
@@ -59,7 +59,7 @@ const REFUSED: (Sender, TcpFlags) = (Sender::Victim, TcpFlags(0x14));
 const DENIED: (Sender, TcpFlags) = (Sender::Victim, TcpFlags::RST);
 
 impl AttackKind {
-    /// All attacks, in the order in which they come in a trace that has all.
+    /// All attacks, in their order in a trace that has all.
     pub const ALL: [AttackKind; 12] = [
         AttackKind::SynFlood,
         AttackKind::SynFloodOneSource,
@@ -93,11 +93,11 @@ impl AttackKind {
         }
     }
 
-    /// The rule of `acsm` that should notice it.
+    /// The rule of `acsm` that should detect it.
     pub const fn rule(self) -> &'static str {
         match self {
             AttackKind::SynFlood | AttackKind::SynFloodOneSource => "syn_flood",
-            // An ACK out of nowhere is worth little alone; many ports of one host are a scan.
+            // A single ACK without a session means little; at many ports of one host it is a scan.
             AttackKind::SynScan | AttackKind::PortScan | AttackKind::AckScan => "port_scan",
             AttackKind::FinScan => "tcp_fin_scan",
             AttackKind::NullScan => "tcp_null_scan",
@@ -109,10 +109,10 @@ impl AttackKind {
         }
     }
 
-    /// How a probe goes on whose luck is `percent` (below 100).
+    /// The packets of a probe, which depend on a random number below 100.
     pub const fn exchange(self, percent: u64) -> Exchange {
         match (self, percent) {
-            // A backlog that is full answers no more.
+            // A full backlog does not answer.
             (AttackKind::SynFlood | AttackKind::SynFloodOneSource, 0..50) => &[SYN, ACCEPTED],
             (AttackKind::SynFlood | AttackKind::SynFloodOneSource, _) => &[SYN],
             (AttackKind::SynScan, 0..2) => &[SYN, ACCEPTED, RST],
@@ -125,7 +125,7 @@ impl AttackKind {
             (AttackKind::NullScan, _) => &[NULL, REFUSED],
             (AttackKind::XmasScan, 0..2) => &[XMAS],
             (AttackKind::XmasScan, _) => &[XMAS, REFUSED],
-            // A firewall is what this scan looks for.
+            // This scan looks for a firewall.
             (AttackKind::AckScan, 0..20) => &[ACK],
             (AttackKind::AckScan, _) => &[ACK, DENIED],
             (AttackKind::HostSweep, 0..10) => &[SYN, ACCEPTED, RST],
@@ -138,7 +138,7 @@ impl AttackKind {
         }
     }
 
-    /// How many probes it makes in a trace of `packets` packets, and how many a second.
+    /// How many probes it has in a trace of `packets` packets, and how many per second.
     pub fn probes_and_rate(self, packets: u64) -> (u64, u64) {
         let (most, per_second) = match self {
             AttackKind::SynFlood | AttackKind::SynFloodOneSource => (20_000, 2_000),
@@ -151,7 +151,7 @@ impl AttackKind {
     }
 }
 
-/// What [`AttackKind::from_str`] does not know.
+/// The name of an attack that does not exist.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{name}` is no attack; there are all, {known}", known = AttackKind::ALL.map(AttackKind::name).join(", "))]
 pub struct UnknownAttack {

@@ -1,17 +1,17 @@
-//! What a trace holds, counted while it is made.
+//! Counts of flows, made while a trace is written.
 //!
-//! The counts mean what `acsm inspect` means by the same names. A pair's facts live beside the
-//! conversation that makes it and are added up when that ends, so memory follows the
-//! conversations under way, not all flows. That works because the address plan gives a pair to
-//! one conversation only; the tests count the written bytes again, independently.
+//! The counts have the names and meanings of `acsm inspect`. The flags of an address pair are kept
+//! with the conversation that uses it and added up when that ends, so memory is proportional to the
+//! active conversations, not to all flows. That works because the address plan gives each pair to
+//! one conversation only. The tests count the written bytes again, independently.
 
 use crate::flow::TcpFlags;
 
-/// What was seen of one directed pair of addresses.
+/// The TCP flags seen on one directed pair of addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct PairFacts(u8);
+pub struct PairFlags(u8);
 
-impl PairFacts {
+impl PairFlags {
     const SEEN: u8 = 1;
     const FIN: u8 = 1 << 1;
     const RST: u8 = 1 << 2;
@@ -24,7 +24,7 @@ impl PairFacts {
     /// Adds a packet with these flags.
     pub fn add(&mut self, flags: TcpFlags) {
         let xmas = TcpFlags::FIN.with(TcpFlags::PSH).with(TcpFlags::URG);
-        let facts = [
+        let conditions = [
             (true, Self::SEEN),
             (flags.has(TcpFlags::FIN), Self::FIN),
             (flags.has(TcpFlags::RST), Self::RST),
@@ -34,7 +34,7 @@ impl PairFacts {
             (flags == TcpFlags(0), Self::NULL),
             (flags.low_six() == xmas, Self::XMAS),
         ];
-        for (holds, bit) in facts {
+        for (holds, bit) in conditions {
             self.0 |= if holds { bit } else { 0 };
         }
     }
@@ -65,19 +65,19 @@ pub struct FlowCounts {
 }
 
 impl FlowCounts {
-    /// Adds a pair that will see no more packets, unless it never saw one.
-    pub fn add_pair(&mut self, pair: PairFacts) {
+    /// Adds a pair that has no more packets; one that never had any is not counted.
+    pub fn add_pair(&mut self, pair: PairFlags) {
         if !pair.is_seen() {
             return;
         }
         self.flows += 1;
-        self.flows_fin += pair.count(PairFacts::FIN);
-        self.flows_rst += pair.count(PairFacts::RST);
-        self.flows_syn += pair.count(PairFacts::SYN);
-        self.flows_syn_only += 1 - pair.count(PairFacts::NOT_OPENING);
-        self.flows_syn_fin += pair.count(PairFacts::SYN_FIN);
-        self.flows_null += pair.count(PairFacts::NULL);
-        self.flows_xmas += pair.count(PairFacts::XMAS);
+        self.flows_fin += pair.count(PairFlags::FIN);
+        self.flows_rst += pair.count(PairFlags::RST);
+        self.flows_syn += pair.count(PairFlags::SYN);
+        self.flows_syn_only += 1 - pair.count(PairFlags::NOT_OPENING);
+        self.flows_syn_fin += pair.count(PairFlags::SYN_FIN);
+        self.flows_null += pair.count(PairFlags::NULL);
+        self.flows_xmas += pair.count(PairFlags::XMAS);
     }
 
     /// Adds the counts of other flows.
@@ -99,17 +99,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pair_counts_once_under_each_heading() {
+    fn a_pair_is_counted_once_in_each_count() {
         let mut counts = FlowCounts::default();
-        let mut scanned = PairFacts::default();
+        let mut scanned = PairFlags::default();
         for flags in [0x02, 0xc2, 0x29, 0x29, 0x00, 0x03] {
             scanned.add(TcpFlags(flags));
         }
         counts.add_pair(scanned);
-        let mut opening = PairFacts::default();
+        let mut opening = PairFlags::default();
         opening.add(TcpFlags::SYN);
         counts.add_pair(opening);
-        counts.add_pair(PairFacts::default());
+        counts.add_pair(PairFlags::default());
         let expected = FlowCounts {
             flows: 2,
             flows_fin: 1,
