@@ -10,7 +10,7 @@ use crate::time::{NANOS_PER_SEC, Timestamp};
 
 /// What is buffered before it is written to the file.
 const BUFFER_BYTES: usize = 1 << 18;
-/// The longest record that fits behind a full buffer without allocating.
+/// The longest record that fits after an almost full buffer without allocating.
 const RESERVED_RECORD_BYTES: usize = 1 << 16;
 const FILE_HEADER_BYTES: u64 = 24;
 const RECORD_HEADER_BYTES: usize = 16;
@@ -67,7 +67,7 @@ impl<W: Write> PcapWriter<W> {
         buffer.extend_from_slice(&magic.to_le_bytes());
         buffer.extend_from_slice(&2u16.to_le_bytes());
         buffer.extend_from_slice(&4u16.to_le_bytes());
-        buffer.extend_from_slice(&[0; 8]); // time zone and accuracy, which nobody uses
+        buffer.extend_from_slice(&[0; 8]); // time zone and accuracy, unused
         buffer.extend_from_slice(&header.snaplen_bytes.to_le_bytes());
         buffer.extend_from_slice(&u32::from(header.link_type.0).to_le_bytes());
         PcapWriter { out, precision: header.precision, buffer, written_bytes: 0 }
@@ -121,7 +121,7 @@ impl<W: Write> PcapWriter<W> {
 
 impl<W: Write> Drop for PcapWriter<W> {
     fn drop(&mut self) {
-        let _ = self.flush(); // whoever wants to know of errors has flushed before
+        let _ = self.flush(); // a caller that needs the error has called `flush`
     }
 }
 

@@ -103,7 +103,7 @@ impl Recorder {
 }
 
 /// A source whose frames are recorded as they are read. The recorder is shared with the sink that
-/// tells it of alerts, in the same thread.
+/// reports alerts to it, in the same thread.
 pub struct RecordingSource<'r, S> {
     source: S,
     recorder: Option<&'r RefCell<Recorder>>,

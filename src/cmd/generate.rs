@@ -1,4 +1,4 @@
-//! `acsm generate`: a seeded, labelled trace, and its ground truth beside it.
+//! `acsm generate`: a seeded, labelled trace, and its ground truth.
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
@@ -17,9 +17,9 @@ use crate::units::{parse_count, parse_duration_nanos, parse_share};
 
 /// Write a seeded trace with exact counts and labelled attacks
 ///
-/// The trace is a pcap file; what is in it is told by a JSON file beside it, in the keys of
-/// `acsm inspect --json` plus the attacks (who, whom, when, which rule should notice) and the
-/// networks of the ordinary traffic. The same options and seed give the same bytes.
+/// The trace is a pcap file. Its ground truth is a JSON file next to it, with the keys of
+/// `acsm inspect --json`, the attacks (attackers, victims, times, the rule that should detect them)
+/// and the networks of the ordinary traffic. The same options and seed give the same bytes.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -27,7 +27,7 @@ pub struct Args {
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 
-    /// Where to write the ground truth [default: beside the trace, x.pcap -> x.truth.json]
+    /// Where to write the ground truth [default: next to the trace, x.pcap -> x.truth.json]
     #[arg(long, value_name = "FILE")]
     truth: Option<PathBuf>,
 
@@ -35,7 +35,7 @@ pub struct Args {
     #[arg(long, value_enum, default_value_t = ProfileName::Realistic)]
     profile: ProfileName,
 
-    /// How many packets, exactly, attacks included [default: 10 a flow; 1M or, for paper, 5M]
+    /// How many packets, exactly, attacks included [default: 10 per flow; 1M or, for paper, 5M]
     #[arg(long, value_name = "N", value_parser = parse_count)]
     packets: Option<u64>,
 
@@ -44,7 +44,7 @@ pub struct Args {
     #[arg(long, value_name = "N", value_parser = parse_count)]
     flows: Option<u64>,
 
-    /// Seed of all chances
+    /// Seed of all random numbers
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 
@@ -54,20 +54,20 @@ pub struct Args {
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_attacks)]
     attacks: Vec<Attacks>,
 
-    /// What frames begin with
+    /// Link-layer header of frames
     #[arg(long, value_enum, default_value_t = LinkName::Raw)]
     link: LinkName,
 
-    /// How many bytes of a packet to keep [default: 64 from the IP header on]
+    /// How many bytes of each frame to write [default: 64 from the IP header on]
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(1..=65_535))]
     snaplen: Option<u32>,
 
-    /// Resolution of time stamps
+    /// Resolution of timestamps
     #[arg(long, value_enum, default_value_t = PrecisionName::Us)]
     precision: PrecisionName,
 
-    /// Nothing but connections that are opened and closed properly: no loss, no resets, none seen
-    /// in part
+    /// Only connections that are opened and closed properly: no loss, no resets, none captured in
+    /// part
     #[arg(long)]
     well_behaved: bool,
 
@@ -75,7 +75,7 @@ pub struct Args {
     #[arg(long, value_name = "SHARE", default_value = "10%", value_parser = parse_share)]
     ipv6_share: f64,
 
-    /// How long the trace is [default: 5m; for paper 1h]
+    /// Duration of the trace [default: 5m; for paper 1h]
     #[arg(long, value_name = "TIME", value_parser = parse_duration_nanos)]
     duration: Option<u64>,
 }

@@ -317,8 +317,8 @@ impl Connection {
             Side::Client => 1 + random.below(2),
             Side::Server => 1 + random.below(20),
         };
-        let has_room = self.left >= self.closing_packets() + 4;
-        let may_idle = has_room && !self.plan.well_behaved && self.sender == Side::Client;
+        let has_spare = self.left >= self.closing_packets() + 4;
+        let may_idle = has_spare && !self.plan.well_behaved && self.sender == Side::Client;
         if may_idle && random.chance(0.01) { Phase::KeepAlive } else { Phase::Data }
     }
 

@@ -17,7 +17,7 @@ pub struct OneWayPlan {
     pub dst: IpAddr,
     /// How many packets it has; at least one, and two for both FIN and RST.
     pub packets: u64,
-    /// Whether a SYN comes first (if there are packets beside FIN and RST).
+    /// Whether a SYN comes first (if there are packets left beside those for FIN and RST).
     pub opens: bool,
     /// Whether a FIN comes last, or last before the RST.
     pub has_fin: bool,

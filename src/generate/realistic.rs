@@ -62,8 +62,8 @@ struct Draft {
 impl Realistic {
     /// Plans the conversations, for at least [`Self::needed_packets`] packets.
     pub fn new(spec: RealisticSpec) -> Self {
-        let wanted = if spec.well_behaved { 0.0 } else { ONE_WAY_SHARE };
-        let one_way = (spec.flows as f64 * wanted) as u64 / 2 * 2 + spec.flows % 2;
+        let share = if spec.well_behaved { 0.0 } else { ONE_WAY_SHARE };
+        let one_way = (spec.flows as f64 * share) as u64 / 2 * 2 + spec.flows % 2;
         let conversations = (spec.flows - one_way) / 2 + one_way;
         let mut plan = Realistic {
             spec,

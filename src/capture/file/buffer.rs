@@ -163,8 +163,8 @@ impl BlockBuffer {
             self.bytes.resize(needed, 0);
         }
         let Input::Direct(input) = &mut self.input else { return Ok(false) };
-        let room = self.bytes.get_mut(self.end..).unwrap_or_default();
-        match input.read(room) {
+        let free = self.bytes.get_mut(self.end..).unwrap_or_default();
+        match input.read(free) {
             Ok(read) => {
                 self.end = (self.end + read).min(self.bytes.len());
                 Ok(read > 0)
@@ -180,9 +180,9 @@ impl BlockBuffer {
         let Input::Ahead(ahead) = &self.input else { return Ok(false) };
         let unread = self.bytes.get(self.start..self.end).unwrap_or_default();
         let start = HEADROOM_BYTES.checked_sub(unread.len());
-        let room = start.and_then(|start| block.bytes.get_mut(start..HEADROOM_BYTES));
-        if let (Some(start), Some(room)) = (start, room) {
-            room.copy_from_slice(unread);
+        let headroom = start.and_then(|start| block.bytes.get_mut(start..HEADROOM_BYTES));
+        if let (Some(start), Some(headroom)) = (start, headroom) {
+            headroom.copy_from_slice(unread);
             let offset = self.base_offset.wrapping_add(self.start as u64);
             self.base_offset = offset.wrapping_sub(start as u64);
             (self.start, self.end) = (start, block.end);
@@ -213,8 +213,8 @@ impl BlockBuffer {
 
 /// For decoders, which read compressed bytes from it.
 impl Read for BlockBuffer {
-    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
-        let read = self.fill_buf()?.read(room)?;
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let read = self.fill_buf()?.read(out)?;
         self.consume(read);
         Ok(read)
     }
@@ -332,11 +332,11 @@ mod tests {
     struct Dripping(u8);
 
     impl Read for Dripping {
-        fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
             match self.0 {
                 10 => Err(io::Error::other("pulled out")),
                 byte => {
-                    room[0] = byte;
+                    out[0] = byte;
                     self.0 += 1;
                     Ok(1)
                 }

@@ -100,15 +100,15 @@ impl Decoder {
 }
 
 impl Read for Decoder {
-    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         if let Some(error) = self.failure.take() {
             return Err(error);
         }
-        let wanted = room.len().min(READ_BYTES);
+        let wanted = out.len().min(READ_BYTES);
         let mut filled = 0;
         while filled < wanted {
             let end = wanted.min(filled + self.step_bytes);
-            match self.inner.read(room.get_mut(filled..end).unwrap_or_default()) {
+            match self.inner.read(out.get_mut(filled..end).unwrap_or_default()) {
                 Ok(0) => break,
                 Ok(read) => filled += read,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -169,13 +169,13 @@ enum State {
 }
 
 impl Read for Members {
-    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         loop {
             let decoded = match &mut self.state {
                 State::BetweenMembers(_) => 0,
-                State::Gzip(decoder) => decoder.read(room)?,
-                State::Zstd(decoder) => decoder.read(room)?,
-                State::Lz4(decoder) => decoder.read(room)?,
+                State::Gzip(decoder) => decoder.read(out)?,
+                State::Zstd(decoder) => decoder.read(out)?,
+                State::Lz4(decoder) => decoder.read(out)?,
                 State::Ended => return Ok(0),
             };
             if decoded > 0 {
@@ -246,9 +246,9 @@ impl Lz4Input {
 }
 
 impl Read for Lz4Input {
-    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
-        let read = self.input.read(room)?;
-        self.read_past_end |= read == 0 && !room.is_empty();
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let read = self.input.read(out)?;
+        self.read_past_end |= read == 0 && !out.is_empty();
         Ok(read)
     }
 }
@@ -301,10 +301,10 @@ impl ZstdFrame {
 }
 
 impl Read for ZstdFrame {
-    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         loop {
-            let decoded = self.decoder.read(room)?;
-            if decoded > 0 || room.is_empty() {
+            let decoded = self.decoder.read(out)?;
+            if decoded > 0 || out.is_empty() {
                 return Ok(decoded);
             }
             if let Some(failure) = self.failure.take() {

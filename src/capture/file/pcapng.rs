@@ -300,8 +300,8 @@ impl PcapngReader {
 
     #[cold]
     #[inline(never)]
-    fn lengths_disagree<T>(&mut self, offset: u64, before: u32, behind: u32) -> Option<T> {
-        let what = format!("a block of {before} bytes that ends as one of {behind}");
+    fn lengths_disagree<T>(&mut self, offset: u64, before: u32, after: u32) -> Option<T> {
+        let what = format!("a block of {before} bytes that ends as one of {after}");
         self.flaw = Some(Flaw { offset, what });
         None
     }

@@ -161,8 +161,8 @@ impl<R> CountedInput<R> {
 }
 
 impl<R: Read> Read for CountedInput<R> {
-    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
-        let bytes = self.input.read(room)?;
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let bytes = self.input.read(out)?;
         self.progress.read_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
         Ok(bytes)
     }
@@ -176,9 +176,9 @@ mod tests {
     struct Stuck(Option<Vec<u8>>);
 
     impl Read for Stuck {
-        fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
             match self.0.take() {
-                Some(bytes) => bytes.as_slice().read(room),
+                Some(bytes) => bytes.as_slice().read(out),
                 None => loop {
                     thread::park();
                 },
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn hands_on_every_byte() {
+    fn every_byte_is_read() {
         let bytes: Vec<u8> = (0..5_000_000u32).map(|n| (n % 251) as u8).collect();
         let input = Box::new(io::Cursor::new(bytes.clone()));
         let mut ahead = ReadAhead::spawn(input, Arc::default()).unwrap();
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn waiting_ends_when_it_is_told_to() {
+    fn the_stop_flag_ends_waiting() {
         let stop = Arc::new(AtomicBool::new(false));
         let input = Box::new(Stuck(Some(vec![7; 100])));
         let mut ahead = ReadAhead::spawn(input, Arc::clone(&stop)).unwrap();

@@ -50,7 +50,7 @@ pub struct FileSource {
     window: TimeWindow,
     filter: Option<Filter>,
     /// Whether there is neither a time window nor a filter.
-    wants_all: bool,
+    reads_all: bool,
     /// What `current` reads.
     current_input: Input,
     current_may_block: bool,
@@ -74,7 +74,7 @@ impl FileSource {
             current: None,
             window,
             filter: None,
-            wants_all: window == TimeWindow::default(),
+            reads_all: window == TimeWindow::default(),
             current_input: Input::StandardInput,
             current_may_block: false,
             inputs: inputs.list.into_iter(),
@@ -88,7 +88,7 @@ impl FileSource {
 
     /// The same source, limited to frames that match `filter`.
     pub fn filtered(mut self, filter: Option<Filter>) -> FileSource {
-        self.wants_all &= filter.is_none();
+        self.reads_all &= filter.is_none();
         self.filter = filter;
         self
     }
@@ -112,7 +112,7 @@ impl FileSource {
 
     /// Whether a record is inside the time window and matches the filter.
     #[inline]
-    fn wants(&mut self, record: &Record) -> bool {
+    fn selects(&mut self, record: &Record) -> bool {
         self.window.contains(record.time)
             && match (&mut self.filter, &self.current) {
                 (Some(filter), Some(reader)) => {
@@ -151,7 +151,7 @@ impl PacketSource for FileSource {
     fn next_frame(&mut self) -> Result<Option<Frame<'_>>, CaptureError> {
         let record = loop {
             match self.current.as_mut().and_then(CaptureReader::next_record) {
-                Some(record) if self.wants(&record) => break record,
+                Some(record) if self.selects(&record) => break record,
                 Some(_) => {}
                 None if self.next_input()? => {}
                 None => return Ok(None),
@@ -170,7 +170,7 @@ impl PacketSource for FileSource {
         let mut left = most;
         while left > 0 {
             left -= match &mut self.current {
-                Some(CaptureReader::Pcap(reader)) if self.wants_all => reader.fill(left, slots),
+                Some(CaptureReader::Pcap(reader)) if self.reads_all => reader.fill(left, slots),
                 _ => 0,
             };
             if left == 0 || left < most && self.may_wait() {

@@ -116,7 +116,7 @@ fn skip_pptp_options(flags: u16, rest: &mut Unparsed<'_>) -> Option<()> {
     Some(())
 }
 
-/// ERSPAN types II and III: a mirrored Ethernet frame behind 8 or 12 bytes, and 8 more where the
+/// ERSPAN types II and III: a mirrored Ethernet frame after 8 or 12 bytes, and 8 more where the
 /// type III header says so.
 fn erspan(mut rest: Unparsed<'_>) -> Result<Layer<'_>, Skip> {
     let version = rest.u8_at(0).ok_or(Skip::TruncatedTunnel)? >> 4;
