@@ -1,5 +1,7 @@
 //! Where packets come from: the trait that files and interfaces implement, and what is counted.
 
+use std::mem;
+
 use super::error::CaptureError;
 use super::frame::Frame;
 use super::parse::{Parser, Skip, SkipCounts};
@@ -78,17 +80,31 @@ impl<'a> PacketSlots<'a> {
         self.free.len()
     }
 
-    /// Parses a frame into the next free slot, or counts why it is skipped.
-    #[inline(always)] // into the loop that reads records: no field of a frame goes through memory
-    pub fn parse(&mut self, frame: &Frame<'_>) {
-        let put = |packet| {
-            if let Some(slot) = self.free.split_off_first_mut() {
-                *slot = packet;
+    /// Parses frames into the next free slots, or counts why they are skipped; returns how many
+    /// frames there were.
+    #[inline(always)] // one loop from record to packet: no field of a frame goes through memory
+    pub fn parse_all<'f>(&mut self, frames: impl Iterator<Item = Frame<'f>>) -> usize {
+        // Local during the loop: `self` would have to be updated in memory for each packet.
+        let (parser, mut free, mut parsed) = (*self.parser, mem::take(&mut self.free), 0);
+        for frame in frames {
+            let put = |packet| {
+                if let Some(slot) = free.split_off_first_mut() {
+                    *slot = packet;
+                }
+            };
+            if let Err(skip) = parser.parse_with(&frame, put) {
+                self.counts.add(frame.time, Err(skip));
             }
-        };
-        if let Err(skip) = self.parser.parse_with(frame, put) {
-            self.counts.add(frame.time, Err(skip));
+            parsed += 1;
         }
+        self.free = free;
+        parsed
+    }
+
+    /// Parses one frame into the next free slot, or counts why it is skipped.
+    #[inline]
+    pub fn parse(&mut self, frame: &Frame<'_>) {
+        self.parse_all(std::iter::once(*frame));
     }
 }
 

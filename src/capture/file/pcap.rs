@@ -10,6 +10,7 @@
 //! in reverse order. The version is not checked otherwise.
 
 use std::io::BufRead as _;
+use std::iter;
 
 use super::buffer::{BlockBuffer, ByteOrder, Flaw, MAX_CAPTURED_BYTES, Record};
 use crate::capture::{Frame, LinkType, PacketSlots};
@@ -131,18 +132,18 @@ impl PcapReader {
     pub fn fill(&mut self, most: usize, slots: &mut PacketSlots<'_>) -> usize {
         let (Some(link_type), layout) = (self.link_type, self.layout) else { return 0 };
         let unread = self.buffer.unread();
-        let (mut rest, mut parsed) = (unread, 0);
-        while parsed < most
-            && let Some(header) = layout.header(rest)
-            // `next_record` reports a record that claims too much.
-            && header.captured_bytes <= MAX_CAPTURED_BYTES
-            && let Some((_, body)) = rest.split_at_checked(layout.record_header_bytes)
-            && let Some((bytes, next)) = body.split_at_checked(header.captured_bytes as usize)
-        {
-            let RecordHeader { time, wire_bytes, .. } = header;
-            slots.parse(&Frame { time, link_type, wire_bytes, bytes });
-            (rest, parsed) = (next, parsed + 1);
-        }
+        let mut rest = unread;
+        let records = iter::from_fn(|| {
+            let RecordHeader { time, captured_bytes, wire_bytes } = layout.header(rest)?;
+            if captured_bytes > MAX_CAPTURED_BYTES {
+                return None; // `next_record` reports it
+            }
+            let (_, body) = rest.split_at_checked(layout.record_header_bytes)?;
+            let (bytes, next) = body.split_at_checked(captured_bytes as usize)?;
+            rest = next;
+            Some(Frame { time, link_type, wire_bytes, bytes })
+        });
+        let parsed = slots.parse_all(records.take(most));
         let read = unread.len() - rest.len();
         self.buffer.consume(read);
         parsed
