@@ -13,7 +13,7 @@ use std::thread::available_parallelism;
 use acsm::capture::parse::Parser;
 use acsm::engine::compare::{ComparePlan, compare};
 use acsm::engine::run;
-use acsm::trace::{Profile, TraceSpec};
+use acsm::generate::{Profile, TraceSpec};
 use acsm_filters::Backend;
 
 use compare_plan::compare_plan;

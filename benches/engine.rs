@@ -18,12 +18,12 @@ mod trace_file;
 use std::sync::atomic::AtomicBool;
 
 use acsm::capture::parse::Parser;
-use acsm::capture::{CaptureError, Frame, LinkType, Source};
+use acsm::capture::{CaptureError, Frame, LinkType, PacketSource};
 use acsm::engine::{RunPlan, run};
 use acsm::flow::FlowKeyKind;
+use acsm::generate::{Link, Profile, TraceSpec};
 use acsm::machine::{Preset, Rules};
 use acsm::time::Timestamp;
-use acsm::trace::{Link, Profile, TraceSpec};
 use acsm_filters::Backend;
 
 use harness::on_cpu::Stopwatch;
@@ -58,7 +58,7 @@ struct FromMemory<'a> {
     start: usize,
 }
 
-impl Source for FromMemory<'_> {
+impl PacketSource for FromMemory<'_> {
     #[inline]
     fn next_frame(&mut self) -> Result<Option<Frame<'_>>, CaptureError> {
         let Some(&(time, link_type, wire_bytes, end)) = self.frames.records.get(self.next) else {

@@ -5,9 +5,9 @@ mod harness;
 
 use std::hint::black_box;
 
-use acsm::capture::Source;
+use acsm::capture::PacketSource;
 use acsm::capture::parse::Parser;
-use acsm::trace::{Format, Link, Precision, Profile, TraceSpec};
+use acsm::generate::{Format, Link, Precision, Profile, TraceSpec};
 
 use harness::count_with_libpcap;
 use harness::table::{self, Row};

@@ -10,8 +10,8 @@ use std::thread::available_parallelism;
 
 use acsm::capture::parse::Parser;
 use acsm::engine::{RunPlan, run};
+use acsm::generate::{Profile, TraceSpec};
 use acsm::time::NANOS_PER_SEC;
-use acsm::trace::{Profile, TraceSpec};
 use acsm_filters::Backend;
 
 use harness::count_with_libpcap;

@@ -1,7 +1,7 @@
 //! # acsm: TCP flow state in small, fixed memory
 //!
 //! ```text
-//! Source → parse → dispatch → [ worker: lookup → step → update → age ] × n → Sink → Report
+//! PacketSource → parse → dispatch → [ worker: lookup → step → update → age ] × n → Sink → Report
 //! ```
 //!
 //! Nothing flows back but the pressure of bounded queues. A folder is a stage; a file is one
@@ -20,11 +20,11 @@
 //! | B pure core | [`machine`] | what a packet means for its flow; rules |
 //! | | [`store`] | `Store`: exact, dbf, sbf, kbf, bhbf, fcf; aging |
 //! | | [`model`] | closed forms, by the names of the stores; plans |
-//! | C pipeline | [`capture`] | `Source`, `Frame`; file readers, network interfaces; parsing to TCP; recording |
+//! | C pipeline | [`capture`] | `PacketSource`, `Frame`; file readers, network interfaces; parsing to TCP; recording |
 //! | | [`engine`] | one run: workers that drive flows, the exact shadow, thresholds, alerts in order; or many runs compared |
 //! | D outputs | [`report`] | what people and programs get to see: summaries, EVE lines, reports |
 //! | | [`live`] | a live run while it is running: monitor, dashboard, metrics, web page |
-//! | E tools | [`trace`] | a seeded generator of labelled traces |
+//! | E tools | [`generate`] | a seeded generator of labelled traces |
 //! | F commands | [`cmd`] | one file a verb |
 //!
 //! Imports go upward only: A ← B ← C ← D ← E ← F; `tests/tidy.rs` holds us to it. `store` and
@@ -42,7 +42,7 @@
 //!
 //! ```
 //! use acsm::capture::parse::Parser;
-//! use acsm::capture::{FileSource, Source as _, TimeWindow};
+//! use acsm::capture::{FileSource, PacketSource as _, TimeWindow};
 //! use acsm::flow::TcpFlags;
 //!
 //! let mut source = FileSource::open(&["traces/mixed.pcap".into()], TimeWindow::default())?;
@@ -89,9 +89,9 @@ pub mod capture;
 pub mod cmd;
 pub mod engine;
 pub mod flow;
+pub mod generate;
 pub mod live;
 pub mod machine;
 pub mod report;
 pub mod time;
-pub mod trace;
 pub mod units;

@@ -17,14 +17,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use acsm::capture::parse::Parser;
-use acsm::capture::{CaptureError, FileSource, Frame, Source, TimeWindow};
+use acsm::capture::{CaptureError, FileSource, Frame, PacketSource, TimeWindow};
 use acsm::engine::compare::compare;
 use acsm::engine::run;
 use acsm::engine::thresholds::{SketchLimits, Thresholds};
 use acsm::flow::Packet;
+use acsm::generate::{Format, Link, Precision, Profile, Trace, TraceSpec};
 use acsm::machine::Rules;
 use acsm::spec::{Backend, GateSpec};
-use acsm::trace::{Format, Link, Precision, Profile, Trace, TraceSpec};
 use tempfile::TempDir;
 
 use compare_plan::compare_plan;
@@ -168,7 +168,7 @@ fn open(path: &Path) -> FileSource {
 }
 
 /// Reads and parses everything; returns the number of TCP packets.
-fn read_all(mut source: impl Source) -> u64 {
+fn read_all(mut source: impl PacketSource) -> u64 {
     let parser = Parser::default();
     let mut packets = 0;
     while let Some(frame) = source.next_frame().unwrap() {
@@ -269,7 +269,7 @@ fn thresholds_allocate_nothing_at_all() {
 /// A source that allocates once a frame, or once in a while.
 struct Wasteful(FileSource, u64, u64);
 
-impl Source for Wasteful {
+impl PacketSource for Wasteful {
     fn next_frame(&mut self) -> Result<Option<Frame<'_>>, CaptureError> {
         self.2 += 1;
         if self.2.is_multiple_of(self.1) {

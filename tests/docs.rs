@@ -6,7 +6,7 @@ use std::process::Command;
 
 use acsm::capture::LinkType;
 use acsm::capture::parse::Skip;
-use acsm::trace::AttackKind;
+use acsm::generate::AttackKind;
 use serde_json::Value;
 
 fn document(name: &str) -> String {

@@ -13,7 +13,7 @@ use std::sync::atomic::AtomicBool;
 
 use acsm::capture::live::InterfaceCounts;
 use acsm::capture::parse::Parser;
-use acsm::capture::{CaptureError, FileSource, Frame, LinkType, Source, TimeWindow};
+use acsm::capture::{CaptureError, FileSource, Frame, LinkType, PacketSource, TimeWindow};
 use acsm::engine::{
     Alert, NewRules, Observer, Outcome, Phase, RunPlan, Sink, Snapshot, WatchStep, Wish, run,
 };
@@ -58,7 +58,7 @@ impl Link {
     }
 }
 
-impl Source for Link {
+impl PacketSource for Link {
     fn next_frame(&mut self) -> Result<Option<Frame<'_>>, CaptureError> {
         let Some((time, link_type, wire_bytes, bytes)) = self.frames.get(self.next) else {
             return Ok(None);

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::PathBuf;
 
 use acsm::capture::{FileSource, TimeWindow};
-use acsm::trace::{Trace, TraceSpec};
+use acsm::generate::{Trace, TraceSpec};
 use tempfile::TempDir;
 
 /// A trace file that lives as long as this does.

@@ -5,7 +5,7 @@
 #[path = "../scratch_file.rs"]
 mod scratch_file;
 
-use acsm::capture::{CaptureError, FileSource, Source, TimeWindow};
+use acsm::capture::{CaptureError, FileSource, PacketSource, TimeWindow};
 use libfuzzer_sys::fuzz_target;
 
 /// A small file can be compressed from a very large one: more is not looked at.

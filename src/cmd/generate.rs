@@ -1,4 +1,4 @@
-//! `acsm generate`: a seeded, labelled trace, and its ground truth beside it.
+//! `acsm generate`: a seeded, labelled trace, and its ground truth.
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
@@ -9,16 +9,17 @@ use anyhow::{Context, bail};
 use clap::ValueEnum;
 
 use super::{Usage, stderr};
-use crate::trace::{
+use crate::generate::{
     AttackKind, Format, Link, Precision, Profile, Trace, TraceError, TraceSpec, Truth,
+    UnknownAttack,
 };
 use crate::units::{parse_count, parse_duration_nanos, parse_share};
 
 /// Write a seeded trace with exact counts and labelled attacks
 ///
-/// The trace is a pcap file; what is in it is told by a JSON file beside it, in the keys of
-/// `acsm inspect --json` plus the attacks (who, whom, when, which rule should notice) and the
-/// networks of the ordinary traffic. The same options and seed give the same bytes.
+/// The trace is a pcap file. Its ground truth is a JSON file next to it, with the keys of
+/// `acsm inspect --json`, the attacks (attackers, victims, times, the rule that should detect them)
+/// and the networks of the ordinary traffic. The same options and seed give the same bytes.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -26,7 +27,7 @@ pub struct Args {
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 
-    /// Where to write the ground truth [default: beside the trace, x.pcap -> x.truth.json]
+    /// Where to write the ground truth [default: next to the trace, x.pcap -> x.truth.json]
     #[arg(long, value_name = "FILE")]
     truth: Option<PathBuf>,
 
@@ -34,7 +35,7 @@ pub struct Args {
     #[arg(long, value_enum, default_value_t = ProfileName::Realistic)]
     profile: ProfileName,
 
-    /// How many packets, exactly, attacks included [default: 10 a flow; 1M or, for paper, 5M]
+    /// How many packets, exactly, attacks included [default: 10 per flow; 1M or, for paper, 5M]
     #[arg(long, value_name = "N", value_parser = parse_count)]
     packets: Option<u64>,
 
@@ -43,7 +44,7 @@ pub struct Args {
     #[arg(long, value_name = "N", value_parser = parse_count)]
     flows: Option<u64>,
 
-    /// Seed of all chances
+    /// Seed of all random numbers
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 
@@ -53,20 +54,20 @@ pub struct Args {
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_attacks)]
     attacks: Vec<Attacks>,
 
-    /// What frames begin with
+    /// Link-layer header of frames
     #[arg(long, value_enum, default_value_t = LinkName::Raw)]
     link: LinkName,
 
-    /// How many bytes of a packet to keep [default: 64 from the IP header on]
+    /// How many bytes of each frame to write [default: 64 from the IP header on]
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(1..=65_535))]
     snaplen: Option<u32>,
 
-    /// Resolution of time stamps
+    /// Resolution of timestamps
     #[arg(long, value_enum, default_value_t = PrecisionName::Us)]
     precision: PrecisionName,
 
-    /// Nothing but connections that are opened and closed properly: no loss, no resets, none seen
-    /// in part
+    /// Only connections that are opened and closed properly: no loss, no resets, none captured in
+    /// part
     #[arg(long)]
     well_behaved: bool,
 
@@ -74,7 +75,7 @@ pub struct Args {
     #[arg(long, value_name = "SHARE", default_value = "10%", value_parser = parse_share)]
     ipv6_share: f64,
 
-    /// How long the trace is [default: 5m; for paper 1h]
+    /// Duration of the trace [default: 5m; for paper 1h]
     #[arg(long, value_name = "TIME", value_parser = parse_duration_nanos)]
     duration: Option<u64>,
 }
@@ -114,16 +115,13 @@ enum Attacks {
     One(AttackKind),
 }
 
-fn parse_attacks(word: &str) -> Result<Attacks, crate::trace::attack::UnknownAttack> {
+fn parse_attacks(word: &str) -> Result<Attacks, UnknownAttack> {
     if word == "all" { Ok(Attacks::All) } else { word.parse().map(Attacks::One) }
 }
 
 /// Writes the trace and its ground truth.
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let trace = Trace::new(args.spec()).map_err(|error| match error.is_wrong_usage() {
-        true => Usage::new(error).into(),
-        false => anyhow::Error::new(error),
-    })?;
+    let trace = Trace::new(args.spec()).map_err(spec_error)?;
     let to_stdout = args.output == Path::new("-");
     let truth_path = truth_path(&args)?;
     let truth = match to_stdout {
@@ -143,10 +141,24 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         std::fs::write(path, document)
             .with_context(|| format!("cannot write the ground truth to {}", path.display()))?;
     }
-    let place =
-        if to_stdout { "standard output".into() } else { args.output.display().to_string() };
-    report(&truth, &place, truth_path.as_deref());
+    let name = if to_stdout { "standard output".into() } else { args.output.display().to_string() };
+    report(&truth, &name, truth_path.as_deref());
     Ok(ExitCode::SUCCESS)
+}
+
+/// Why a trace cannot be generated, and which options help.
+fn spec_error(error: TraceError) -> anyhow::Error {
+    let advice = match error {
+        TraceError::TooFewPackets { .. } => "; raise --packets or lower --flows",
+        TraceError::TooManyPackets => "; lower --packets",
+        TraceError::TooLong => "; lower --duration",
+        TraceError::WellBehavedPaper => "; use --profile realistic",
+        _ => "",
+    };
+    match error.is_wrong_usage() {
+        true => Usage::new(anyhow::anyhow!("{error}{advice}")).into(),
+        false => error.into(),
+    }
 }
 
 fn write(trace: Trace, out: impl Write, name: &str) -> anyhow::Result<Truth> {
@@ -158,28 +170,33 @@ fn write(trace: Trace, out: impl Write, name: &str) -> anyhow::Result<Truth> {
     })
 }
 
-/// Where the ground truth goes, if anywhere; never over the trace, nor into it.
+/// The path of the ground truth, if it is written; never that of the trace.
 fn truth_path(args: &Args) -> anyhow::Result<Option<PathBuf>> {
     let to_stdout = args.output == Path::new("-");
-    let place = |path: &Path| path::absolute(path).ok();
-    let is_trace = |truth: &Path| place(truth).is_some() && place(truth) == place(&args.output);
+    let absolute = |path: &Path| path::absolute(path).ok();
+    let is_trace =
+        |truth: &Path| absolute(truth).is_some() && absolute(truth) == absolute(&args.output);
     let wrong = match &args.truth {
         Some(truth) if truth == Path::new("-") => "--truth is a file of its own: name it",
         Some(truth) if is_trace(truth) => "--truth would overwrite the trace: name another file",
-        truth => return Ok(truth.clone().or_else(|| (!to_stdout).then(|| beside(&args.output)))),
+        truth => {
+            return Ok(truth
+                .clone()
+                .or_else(|| (!to_stdout).then(|| default_truth_path(&args.output))));
+        }
     };
     Err(Usage::new(anyhow::anyhow!(wrong)).into())
 }
 
-/// `x.pcap` → `x.truth.json`; other names keep all of theirs.
-fn beside(output: &Path) -> PathBuf {
+/// `x.pcap` → `x.truth.json`; other extensions are kept: `x.bin` → `x.bin.truth.json`.
+fn default_truth_path(output: &Path) -> PathBuf {
     let is_capture = output.extension().is_some_and(|ext| ext == "pcap" || ext == "cap");
     let mut name = if is_capture { output.with_extension("") } else { output.to_owned() };
     name.as_mut_os_string().push(".truth.json");
     name
 }
 
-fn report(truth: &Truth, place: &str, truth_path: Option<&Path>) {
+fn report(truth: &Truth, name: &str, truth_path: Option<&Path>) {
     let megabytes = truth.file_bytes as f64 / 1e6;
     let (packets, flows) = (truth.packets, truth.counts.flows);
     let beside = match truth_path {
@@ -187,7 +204,7 @@ fn report(truth: &Truth, place: &str, truth_path: Option<&Path>) {
         None => String::new(),
     };
     stderr::message(format_args!(
-        "wrote {packets} packets, {flows} flows, {megabytes:.1} MB to {place}{beside}"
+        "wrote {packets} packets, {flows} flows, {megabytes:.1} MB to {name}{beside}"
     ));
     if truth.tcp_packets < packets {
         let cut = packets - truth.tcp_packets;

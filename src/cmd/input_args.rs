@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::Usage;
 use crate::capture::parse::{ParseOptions, Parser};
-use crate::capture::{CaptureError, FileSource, Filter, TimeWindow};
+use crate::capture::{CaptureError, FileSource, Filter, FilterError, TimeWindow};
 use crate::time::Timestamp;
 
 /// Which packets to read.
@@ -46,7 +46,7 @@ impl InputArgs {
                 anyhow::anyhow!("--from {from} is not before --to {to}: nothing lies between");
             return Err(Usage::new(empty).into());
         }
-        let filter = self.filter.as_deref().map(Filter::new).transpose().map_err(Usage::new)?;
+        let filter = self.filter.as_deref().map(Filter::new).transpose().map_err(wrong_filter)?;
         let source = match FileSource::open(&self.files, window) {
             Err(error @ CaptureError::StandardInputTwice) => return Err(Usage::new(error).into()),
             result => result.context("cannot start reading")?,
@@ -69,4 +69,17 @@ impl InputArgs {
     pub fn parser(&self) -> Parser {
         Parser::new(ParseOptions { no_tunnels: self.no_tunnels })
     }
+}
+
+/// The error of a `--filter` that cannot be used.
+pub fn wrong_filter(error: FilterError) -> anyhow::Error {
+    let message = match error {
+        FilterError::Expression { expression, message } => format!(
+            "--filter `{expression}`: {message}; write it as for tcpdump, such as `tcp port 443`"
+        ),
+        FilterError::NotBuilt => {
+            "--filter needs libpcap: build acsm with its default features (`live`)".to_owned()
+        }
+    };
+    Usage::new(anyhow::anyhow!(message)).into()
 }

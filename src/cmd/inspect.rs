@@ -8,7 +8,7 @@ use clap::Args;
 use super::input_args::InputArgs;
 use super::progress::Progress;
 use super::{output, signals, stderr};
-use crate::capture::Source as _;
+use crate::capture::PacketSource as _;
 use crate::report::inspect::{Facts, Summary, text};
 use crate::report::trace::TraceReport;
 

@@ -14,7 +14,7 @@ use super::progress::stopwatch_nanos;
 use super::rule_args::RuleArgs;
 use super::store_args::StoreArgs;
 use super::{Usage, output, stderr};
-use crate::engine::{Lookups, RunResult, RunError, RunPlan, Watch};
+use crate::engine::{Lookups, RunError, RunPlan, RunResult, Watch};
 use crate::report::format::{bytes, grouped};
 use crate::report::replay::Prediction;
 use acsm_filters::{Backend, Sizing};

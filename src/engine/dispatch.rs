@@ -10,7 +10,7 @@ use super::clock::{Clock, Phase};
 use super::top::TopTalkers;
 use super::warm_up::WarmUp;
 use crate::capture::parse::Parser;
-use crate::capture::{CaptureError, FrameTally, Intake, Source};
+use crate::capture::{CaptureError, FrameCounts, PacketSlots, PacketSource};
 use crate::flow::{Direction, FlowGroup, FlowId, FlowKeyKind, Keyer, Packet};
 use crate::time::Timestamp;
 use acsm_filters::Epoch;
@@ -85,19 +85,18 @@ impl Dispatcher {
     /// more.
     pub fn fill(
         &mut self,
-        source: &mut dyn Source,
+        source: &mut dyn PacketSource,
         parser: &Parser,
         batch: &mut PacketBatch,
-        frames: &mut FrameTally,
+        frames: &mut FrameCounts,
     ) -> Result<bool, CaptureError> {
         let mut frames_left = BATCH_FRAMES_MAX;
         while batch.packets.room() >= GROUP && frames_left > 0 {
-            let slots = batch.packets.free_slots(GROUP);
-            let mut intake = Intake::new(parser, slots, frames);
-            let more = source.fill(GROUP, &mut intake);
+            let mut slots = PacketSlots::new(parser, batch.packets.free_slots(GROUP), frames);
+            let more = source.fill(&mut slots);
             frames_left = frames_left.saturating_sub(GROUP);
             // What was read before an end or an error counts.
-            let found = GROUP - intake.free_places();
+            let found = GROUP - slots.free();
             self.add_group(found, batch, frames);
             if !more? {
                 return Ok(false);
@@ -111,7 +110,7 @@ impl Dispatcher {
 
     /// Takes a group of packets that were put into the next `count` free slots of a batch, counts
     /// them and adds their events.
-    fn add_group(&mut self, count: usize, batch: &mut PacketBatch, frames: &mut FrameTally) {
+    fn add_group(&mut self, count: usize, batch: &mut PacketBatch, frames: &mut FrameCounts) {
         let PacketBatch { packets, events, .. } = batch;
         let (packets, first_index) = packets.keep(count);
         let Some(latest) = frames.add_packets(packets) else { return };

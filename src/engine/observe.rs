@@ -11,7 +11,7 @@ use super::alerts::Suppressed;
 use super::stats::{Durations, ShardStats};
 use super::thresholds::Losses;
 use super::top::TopTalkers;
-use crate::capture::FrameTally;
+use crate::capture::FrameCounts;
 use crate::machine::RuleSet;
 use crate::time::Timestamp;
 use acsm_filters::StoreStats;
@@ -49,7 +49,7 @@ pub struct Snapshot {
     /// The latest time of a packet or an idle tick.
     pub time: Timestamp,
     /// Frames, and why some were skipped.
-    pub frames: FrameTally,
+    pub frames: FrameCounts,
     /// Lookups by answer, entries into states, times of sweeps.
     pub shards: ShardStats,
     /// Time per batch and thread.

@@ -24,7 +24,7 @@ use super::stats::{Durations, ShardStats};
 use super::thresholds::Losses;
 use super::thresholds::stage::ThresholdHits;
 use crate::capture::parse::Parser;
-use crate::capture::{CaptureError, FrameTally, Source};
+use crate::capture::{CaptureError, FrameCounts, PacketSource};
 use crate::flow::Keyer;
 use acsm_filters::{Epoch, StoreError, StoreSpec, StoreStats};
 
@@ -61,7 +61,7 @@ pub struct RunPlan {
 #[derive(Debug)]
 pub struct RunResult {
     /// Frames, and why some were skipped.
-    pub frames: FrameTally,
+    pub frames: FrameCounts,
     /// Lookups, entries into states, times of sweeps.
     pub shards: ShardStats,
     /// Time per batch and thread.
@@ -98,7 +98,7 @@ pub enum RunError {
 /// and then, and may have requests; the run ends early when `stop` is set.
 pub fn run(
     plan: &RunPlan,
-    source: &mut dyn Source,
+    source: &mut dyn PacketSource,
     parser: &Parser,
     sink: &mut dyn Sink,
     stop: &AtomicBool,
@@ -131,7 +131,7 @@ pub fn run(
             pool,
             merger,
             dispatcher,
-            frames: FrameTally::default(),
+            frames: FrameCounts::default(),
             filling: Arc::default(),
             found: BatchAlerts::default(),
         };
@@ -144,7 +144,7 @@ struct Run<'scope, 'a> {
     pool: WorkerPool<'scope, RunStage>,
     merger: AlertMerger<'a>,
     dispatcher: Dispatcher,
-    frames: FrameTally,
+    frames: FrameCounts,
     /// The batch being filled: nobody else holds it.
     filling: Arc<PacketBatch>,
     found: BatchAlerts,
@@ -153,7 +153,7 @@ struct Run<'scope, 'a> {
 impl Run<'_, '_> {
     fn drive(
         mut self,
-        source: &mut dyn Source,
+        source: &mut dyn PacketSource,
         parser: &Parser,
         stop: &AtomicBool,
         observer: &mut dyn Observer,
@@ -185,7 +185,11 @@ impl Run<'_, '_> {
     }
 
     /// Fills the batch, or notes that none came. Returns whether there may be more.
-    fn fill(&mut self, source: &mut dyn Source, parser: &Parser) -> Result<bool, CaptureError> {
+    fn fill(
+        &mut self,
+        source: &mut dyn PacketSource,
+        parser: &Parser,
+    ) -> Result<bool, CaptureError> {
         let Some(batch) = Arc::get_mut(&mut self.filling) else { return Ok(true) };
         if source.may_wait()
             && let Some(now) = source.wait()?

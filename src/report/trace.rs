@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::capture::{Damage, FrameTally, LinkType};
+use crate::capture::{Damage, FrameCounts, LinkType};
 
 /// `trace` in the JSON documents; `docs/json.md` describes the keys.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -26,7 +26,7 @@ pub struct TraceReport {
 
 impl TraceReport {
     /// Describes what was read.
-    pub fn new(frames: &FrameTally, link_types: &[LinkType], damages: &[Damage]) -> Self {
+    pub fn new(frames: &FrameCounts, link_types: &[LinkType], damages: &[Damage]) -> Self {
         let mut names: Vec<String> = link_types.iter().map(LinkType::to_string).collect();
         names.dedup();
         let damages: Vec<String> = damages.iter().map(Damage::to_string).collect();

@@ -7,7 +7,7 @@ mod recount;
 use std::collections::HashMap;
 use std::net::IpAddr;
 
-use acsm::trace::{AttackKind, Link, Precision, Profile, Trace, TraceError, TraceSpec, Truth};
+use acsm::generate::{AttackKind, Link, Precision, Profile, Trace, TraceError, TraceSpec, Truth};
 use recount::{Record, records};
 use serde_json::{Value, json};
 
@@ -315,9 +315,9 @@ fn impossible_wishes_are_refused() {
     assert!(refusal(paper(99, 100)).contains("at least 100"));
     assert!(refusal(realistic(1, u64::MAX)).contains("10000000"));
     assert!(refusal(TraceSpec { well_behaved: true, ..realistic(100, 9) }).contains("even"));
-    assert!(refusal(TraceSpec { well_behaved: true, ..paper(100, 9) }).contains("realistic"));
+    assert!(refusal(TraceSpec { well_behaved: true, ..paper(100, 9) }).contains("well-behaved"));
     let eternal = TraceSpec { duration_nanos: u64::MAX, ..realistic(100, 10) };
-    assert!(refusal(eternal).contains("--duration"));
+    assert!(refusal(eternal).contains("a year"));
     let attacked = TraceSpec { attacks: AttackKind::ALL.to_vec(), ..realistic(1_000, 10) };
     assert!(refusal(attacked).contains("attacks"));
     let full = Trace::new(realistic(100_000, 1_000)).unwrap().write(Full);

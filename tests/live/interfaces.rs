@@ -110,7 +110,7 @@ fn merges_two(options: &str) {
 }
 
 fn frame_times(path: &std::path::Path) -> Vec<acsm::time::Timestamp> {
-    use acsm::capture::{FileSource, Source as _, TimeWindow};
+    use acsm::capture::{FileSource, PacketSource as _, TimeWindow};
 
     let mut source = FileSource::open(&[path.to_owned()], TimeWindow::default()).unwrap();
     let mut times = vec![];

@@ -3,7 +3,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use acsm::capture::{CaptureError, Damage, FileSource, Frame, LinkType, Source, TimeWindow};
+use acsm::capture::parse::Parser;
+use acsm::capture::{
+    CaptureError, Damage, FileSource, Frame, FrameCounts, LinkType, PacketSlots, PacketSource,
+    TimeWindow,
+};
+use acsm::flow::Packet;
 
 /// A frame as a test expects it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,39 +31,57 @@ pub struct Outcome {
     pub link_types: Vec<LinkType>,
 }
 
-/// What reading gives, one by one and, the same, several at a time.
+/// What reading gives: the same packets one by one and several at a time.
 pub fn read_paths(paths: &[PathBuf], window: TimeWindow) -> Result<Outcome, CaptureError> {
     let mut source = FileSource::open(paths, window)?;
-    let mut frames = Vec::new();
+    let (mut frames, mut packets, mut counts) = (Vec::new(), Vec::new(), FrameCounts::default());
     while let Some(frame) = source.next_frame()? {
         frames.push(seen_of(&frame));
+        let parsed = Parser::default().parse(&frame);
+        counts.add(frame.time, parsed.map(|packet| packet.wire_bytes));
+        packets.extend(parsed);
     }
     assert!(source.next_frame()?.is_none(), "the end stays the end");
-    let one_by_one = outcome(frames, &source);
+    let one_by_one = (packets, format!("{counts:?}"), outcome(Vec::new(), &source));
     for most in [1, 3, 1000] {
-        assert_eq!(one_by_one, read_many(paths, window, most)?, "{most} at a time");
+        assert_eq!(one_by_one, read_batches(paths, window, most)?, "{most} at a time");
     }
-    Ok(one_by_one)
+    Ok(outcome(frames, &source))
 }
 
-fn read_many(paths: &[PathBuf], window: TimeWindow, most: usize) -> Result<Outcome, CaptureError> {
+/// The packets and counts of reading `most` frames at a time, as text.
+fn read_batches(
+    paths: &[PathBuf],
+    window: TimeWindow,
+    most: usize,
+) -> Result<(Vec<Packet>, String, Outcome), CaptureError> {
     let mut source = FileSource::open(paths, window)?;
-    let mut frames = Vec::new();
-    loop {
-        let before = frames.len();
-        let more =
-            source.next_frames(most, &mut |frame: &Frame<'_>| frames.push(seen_of(frame)))?;
-        assert!(frames.len() - before <= most, "no more than asked for");
-        if !more {
-            break;
-        }
-        assert_eq!(frames.len() - before, most, "a file never makes anybody wait");
+    let (mut packets, mut counts) = (Vec::new(), FrameCounts::default());
+    let mut more = true;
+    while more {
+        let before = counts.packets;
+        more = fill(&mut source, most, &mut packets, &mut counts)?;
+        let read = counts.packets - before;
+        assert!(read <= most as u64, "no more than asked for");
+        assert!(!more || read == most as u64, "a file never makes anybody wait");
     }
-    assert!(
-        !source.next_frames(most, &mut |_: &Frame<'_>| unreachable!())?,
-        "the end stays the end"
-    );
-    Ok(outcome(frames, &source))
+    assert!(!fill(&mut source, most, &mut packets, &mut counts)?, "the end stays the end");
+    Ok((packets, format!("{counts:?}"), outcome(Vec::new(), &source)))
+}
+
+fn fill(
+    source: &mut FileSource,
+    most: usize,
+    packets: &mut Vec<Packet>,
+    counts: &mut FrameCounts,
+) -> Result<bool, CaptureError> {
+    let (parser, mut storage) = (Parser::default(), vec![Packet::UNSPECIFIED; most]);
+    let mut slots = PacketSlots::new(&parser, &mut storage, counts);
+    let more = source.fill(&mut slots)?;
+    let found = most - slots.free();
+    counts.add_packets(&storage[..found]);
+    packets.extend(&storage[..found]);
+    Ok(more)
 }
 
 fn seen_of(frame: &Frame<'_>) -> Seen {

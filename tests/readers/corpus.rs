@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use acsm::capture::{FileSource, Source, TimeWindow};
+use acsm::capture::{FileSource, PacketSource, TimeWindow};
 
 /// Where tshark's count is not the number of packets: file, packets, why.
 const EXPLAINED: [(&str, u64, &str); 2] = [

@@ -4,7 +4,7 @@ use std::fs;
 use std::process::Command;
 use std::thread;
 
-use acsm::capture::{CaptureError, FileSource, Source, TimeWindow};
+use acsm::capture::{CaptureError, FileSource, PacketSource, TimeWindow};
 use acsm::time::Timestamp;
 
 use crate::build::{Order, plain_pcap, read_bytes, read_paths, write};

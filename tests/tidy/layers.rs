@@ -8,7 +8,7 @@ const LAYERS: &[(char, &[&str])] = &[
     ('B', &["machine", "store", "model", "kv"]),
     ('C', &["capture", "engine"]),
     ('D', &["report", "live"]),
-    ('E', &["trace", "experiment", "cluster"]),
+    ('E', &["generate", "experiment", "cluster"]),
     ('F', &["cmd"]),
 ];
 

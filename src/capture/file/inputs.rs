@@ -1,29 +1,29 @@
-//! What the user named, as a list of places to read in order.
+//! The list of inputs to read: files, the captures of directories, standard input.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::open::{CaptureReader, Place, Purpose};
-use super::progress::ReadProgress;
+use super::open::{CaptureReader, Input, Purpose};
+use super::read_ahead::ReadProgress;
 use crate::capture::{CaptureError, Damage};
 
-/// Places to read, and what listing them brought to light.
+/// Inputs in the order in which they are read.
 #[derive(Debug, Default)]
 pub(super) struct Inputs {
-    pub places: Vec<Place>,
-    /// Unknown if a pipe is among them.
+    pub list: Vec<Input>,
+    /// Size of all inputs; unknown if a pipe is among them.
     pub total_bytes: Option<u64>,
-    /// Files of directories that are compressed and cannot be decompressed.
+    /// Files in directories that are compressed and cannot be decompressed.
     pub damages: Vec<Damage>,
 }
 
 impl Inputs {
     /// Lists `paths` in the order given, each directory as its captures in time order.
     ///
-    /// Files are looked into and closed again: what cannot be read is known before work starts,
-    /// and thousands of files need one file descriptor at a time. Pipes cannot be looked into;
-    /// whether they hold a capture shows when their turn comes.
+    /// Each file is opened, recognised and closed again: what cannot be read is known before work
+    /// starts, and thousands of files need one file descriptor at a time. Pipes cannot be opened
+    /// twice; whether they hold a capture shows when they are read.
     pub fn list(paths: &[PathBuf]) -> Result<Inputs, CaptureError> {
         let mut inputs = Inputs { total_bytes: Some(0), ..Inputs::default() };
         for path in paths {
@@ -31,36 +31,36 @@ impl Inputs {
                 inputs.add_standard_input()?;
                 continue;
             }
-            let place = Place::File(path.clone());
-            let metadata = fs::metadata(path).map_err(|error| place.unreadable(error))?;
+            let input = Input::File(path.clone());
+            let metadata = fs::metadata(path).map_err(|error| input.unreadable(error))?;
             if metadata.is_dir() {
                 inputs.add_directory(path)?;
             } else if metadata.is_file() {
-                sniff(&place)?;
-                inputs.add(place, Some(metadata.len()));
+                first_look(&input)?;
+                inputs.add(input, Some(metadata.len()));
             } else {
-                inputs.add(place, None);
+                inputs.add(input, None);
             }
         }
         Ok(inputs)
     }
 
-    fn add(&mut self, place: Place, bytes: Option<u64>) {
-        self.places.push(place);
+    fn add(&mut self, input: Input, bytes: Option<u64>) {
+        self.list.push(input);
         self.total_bytes =
             self.total_bytes.zip(bytes).map(|(total, bytes)| total.saturating_add(bytes));
     }
 
     fn add_standard_input(&mut self) -> Result<(), CaptureError> {
-        if self.places.contains(&Place::StandardInput) {
+        if self.list.contains(&Input::StandardInput) {
             return Err(CaptureError::StandardInputTwice);
         }
-        self.add(Place::StandardInput, None);
+        self.add(Input::StandardInput, None);
         Ok(())
     }
 
     /// Adds the captures that lie in a directory (not below it) by the time of their first packet,
-    /// then by name; those without packets come first. Other files, and pipes, are passed over.
+    /// then by name; those without packets come first. Other files, and pipes, are skipped.
     fn add_directory(&mut self, directory: &Path) -> Result<(), CaptureError> {
         let unreadable = |source| CaptureError::Io { path: directory.to_owned(), source };
         let mut captures = Vec::new();
@@ -71,10 +71,10 @@ impl Inputs {
             if !metadata.is_file() {
                 continue;
             }
-            let place = Place::File(path.clone());
-            match sniff(&place) {
+            let input = Input::File(path.clone());
+            match first_look(&input) {
                 Ok(mut reader) => {
-                    let first_time = reader.advance().map(|record| record.time);
+                    let first_time = reader.next_record().map(|record| record.time);
                     captures.push((first_time, path, metadata.len()));
                 }
                 Err(CaptureError::NotACapture { .. }) => {}
@@ -89,12 +89,12 @@ impl Inputs {
         }
         captures.sort();
         for (_, path, bytes) in captures {
-            self.add(Place::File(path), Some(bytes));
+            self.add(Input::File(path), Some(bytes));
         }
         Ok(())
     }
 }
 
-fn sniff(place: &Place) -> Result<CaptureReader, CaptureError> {
-    CaptureReader::open(place, Purpose::Sniff, Arc::new(ReadProgress::default()))
+fn first_look(input: &Input) -> Result<CaptureReader, CaptureError> {
+    CaptureReader::open(input, Purpose::FirstPacket, Arc::new(ReadProgress::default()))
 }

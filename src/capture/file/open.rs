@@ -1,4 +1,4 @@
-//! Opens an input and recognises by its content what it holds.
+//! Opening an input: pcap or pcapng, plain or compressed, recognised by its first bytes.
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Read};
@@ -6,61 +6,55 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use super::block_buffer::BlockBuffer;
-use super::compression::Compression;
-use super::decoder::Decoder;
-use super::looks_like::looks_like;
+use super::buffer::{BlockBuffer, Flaw, Record};
+use super::compression::{Compression, Decoder};
 use super::pcap::{self, PcapReader};
 use super::pcapng::{self, PcapngReader};
-use super::progress::{Counted, ReadProgress};
-use super::read_ahead::ReadAhead;
-use super::record::{Flaw, Record};
-use crate::capture::{CaptureError, LinkType, TakeFrame};
+use super::read_ahead::{CountedInput, ReadAhead, ReadProgress};
+use super::unknown_format::looks_like;
+use crate::capture::{CaptureError, LinkType};
 
-/// Enough to know every format by, and what the shortest captures have: more must not be waited
-/// for, the next bytes of a live pipe may come late.
-const RECOGNISED_BYTES: usize = 12;
+/// Bytes needed to recognise every format. No more than the shortest captures have: the next bytes
+/// of a live pipe may come late.
+const MAGIC_BYTES: usize = 12;
 
-/// What a stranger is judged by.
-const LOOKED_AT_BYTES: usize = 512;
+/// Bytes of an unknown format that the error message is based on.
+const UNKNOWN_FORMAT_BYTES: usize = 512;
 
-/// Read at a time to know a file by its first packet.
-const SNIFFED_BYTES: usize = 64 << 10;
-
-/// Read at a time otherwise: stays in a second-level cache between the copy and our look at it.
+/// Size of one read: the bytes are still in the second-level cache when they are parsed.
 const READ_BYTES: usize = 64 << 10;
 
-/// Where bytes come from.
+/// One input to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Input {
     File(PathBuf),
     StandardInput,
 }
 
-impl Place {
-    /// What messages call it.
+impl Input {
+    /// Its name in messages.
     pub fn name(&self) -> &Path {
         match self {
-            Place::File(path) => path,
-            Place::StandardInput => Path::new("standard input"),
+            Input::File(path) => path,
+            Input::StandardInput => Path::new("standard input"),
         }
     }
 
-    /// Whether its bytes come when somebody sends them: a pipe, a terminal, a device.
-    pub fn is_paced_by_others(&self) -> bool {
+    /// Whether reading it may block until somebody sends bytes: a pipe, a terminal, a device.
+    pub fn may_block(&self) -> bool {
         match self {
-            Place::StandardInput => true,
-            Place::File(path) => path.metadata().is_ok_and(|metadata| !metadata.is_file()),
+            Input::StandardInput => true,
+            Input::File(path) => path.metadata().is_ok_and(|metadata| !metadata.is_file()),
         }
     }
 
     fn open(&self) -> Result<Box<dyn Read + Send>, CaptureError> {
         match self {
-            Place::StandardInput if io::stdin().is_terminal() => {
+            Input::StandardInput if io::stdin().is_terminal() => {
                 Err(self.not_a_capture("a terminal".to_owned()))
             }
-            Place::StandardInput => Ok(Box::new(io::stdin())),
-            Place::File(path) => match File::open(path) {
+            Input::StandardInput => Ok(Box::new(io::stdin())),
+            Input::File(path) => match File::open(path) {
                 Ok(file) => Ok(Box::new(file)),
                 Err(error) => Err(self.unreadable(error)),
             },
@@ -79,96 +73,89 @@ impl Place {
 /// Why an input is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// For its first packet only.
-    Sniff,
+    /// To recognise it and read its first packet.
+    FirstPacket,
     /// To read all of it.
-    Read,
+    AllPackets,
 }
 
-/// How the bytes of an input come.
+/// Which thread reads the bytes of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Pace {
-    /// At once: the kernel has them, and its copy costs less than handing it to another core.
-    AtOnce,
-    /// When somebody has sent or decoded them: better on a thread of its own.
-    InTime,
+enum ReadOn {
+    /// The caller's: for plain files. A read costs less than handing the bytes to another core.
+    ThisThread,
+    /// One of its own: where bytes have to be waited for or decoded.
+    OwnThread,
 }
 
 impl Purpose {
-    /// A buffer of what `input` gives. Waiting for it ends when `stop` is set.
+    /// A buffer of the bytes of `input`. Waiting for them ends when `stop` is set.
     fn buffer(
         self,
         input: Box<dyn Read + Send>,
-        pace: Pace,
+        thread: ReadOn,
         stop: Arc<AtomicBool>,
     ) -> io::Result<BlockBuffer> {
-        match (self, pace) {
-            (Purpose::Sniff, _) => Ok(BlockBuffer::direct(input, SNIFFED_BYTES)),
-            (Purpose::Read, Pace::AtOnce) => Ok(BlockBuffer::direct(input, READ_BYTES)),
-            (Purpose::Read, Pace::InTime) => ReadAhead::spawn(input, stop).map(BlockBuffer::ahead),
+        match (self, thread) {
+            (Purpose::FirstPacket, _) | (Purpose::AllPackets, ReadOn::ThisThread) => {
+                Ok(BlockBuffer::direct(input, READ_BYTES))
+            }
+            (Purpose::AllPackets, ReadOn::OwnThread) => {
+                ReadAhead::spawn(input, stop).map(BlockBuffer::ahead)
+            }
         }
     }
 }
 
-/// A capture of either format.
+/// The reader of an open capture, of either format.
 pub(super) enum CaptureReader {
     Pcap(PcapReader),
     Pcapng(PcapngReader),
 }
 
 impl CaptureReader {
-    /// Opens the capture at `place`, undoing one layer of compression.
+    /// Opens `input`, through one layer of compression if there is one.
     pub fn open(
-        place: &Place,
+        input: &Input,
         purpose: Purpose,
         progress: Arc<ReadProgress>,
     ) -> Result<CaptureReader, CaptureError> {
         let stop = progress.stop_flag();
-        let input = Counted::new(place.open()?, progress);
-        let pace = if place.is_paced_by_others() { Pace::InTime } else { Pace::AtOnce };
+        let bytes = CountedInput::new(input.open()?, progress);
+        let thread = if input.may_block() { ReadOn::OwnThread } else { ReadOn::ThisThread };
         let stored = purpose
-            .buffer(Box::new(input), pace, Arc::clone(&stop))
-            .map_err(|error| place.unreadable(error))?;
+            .buffer(Box::new(bytes), thread, Arc::clone(&stop))
+            .map_err(|error| input.unreadable(error))?;
         let mut stored = match recognise(stored) {
             Ok(reader) => return Ok(reader),
             Err(buffer) => buffer,
         };
-        let Some(compression) = Compression::of(stored.unread()) else {
-            stored.has(LOOKED_AT_BYTES);
+        let Some(compression) = Compression::detect(stored.unread()) else {
+            stored.has(UNKNOWN_FORMAT_BYTES);
             let looks_like = looks_like(stored.unread());
             let failure = stored.into_failure();
             return Err(match failure {
-                Some(error) => place.unreadable(error),
-                None => place.not_a_capture(looks_like),
+                Some(error) => input.unreadable(error),
+                None => input.not_a_capture(looks_like),
             });
         };
         let decoder = Decoder::new(compression, stored);
         let decoded = purpose
-            .buffer(Box::new(decoder), Pace::InTime, stop)
-            .map_err(|error| place.unreadable(error))?;
-        recognise(decoded).map_err(|buffer| no_capture_inside(place, compression, buffer))
+            .buffer(Box::new(decoder), ReadOn::OwnThread, stop)
+            .map_err(|error| input.unreadable(error))?;
+        recognise(decoded).map_err(|buffer| no_capture_inside(input, compression, buffer))
     }
 
     /// The next record, or `None` at the end or at a flaw.
     #[inline(always)]
-    pub fn advance(&mut self) -> Option<Record> {
+    pub fn next_record(&mut self) -> Option<Record> {
         match self {
-            CaptureReader::Pcap(reader) => reader.advance(),
-            CaptureReader::Pcapng(reader) => reader.advance(),
+            CaptureReader::Pcap(reader) => reader.next_record(),
+            CaptureReader::Pcapng(reader) => reader.next_record(),
         }
     }
 
-    /// Gives `taker` at most `most` frames of those whose records are in the buffer; says how many.
-    /// None may mean that [`advance`](Self::advance) is needed to find the next.
-    #[inline(always)]
-    pub fn give_buffered(&mut self, most: usize, taker: &mut impl TakeFrame) -> usize {
-        match self {
-            CaptureReader::Pcap(reader) => reader.give_buffered(most, taker),
-            CaptureReader::Pcapng(_) => 0,
-        }
-    }
-
-    /// Whether the next record may be long in coming.
+    /// Whether reading the next record may block.
     #[inline]
     pub fn may_wait(&self) -> bool {
         match self {
@@ -177,7 +164,7 @@ impl CaptureReader {
         }
     }
 
-    /// The bytes of the record that [`advance`](Self::advance) gave last.
+    /// The bytes of the record that [`next_record`](Self::next_record) returned last.
     #[inline]
     pub fn bytes(&self, record: &Record) -> &[u8] {
         match self {
@@ -186,7 +173,7 @@ impl CaptureReader {
         }
     }
 
-    /// What ended the records, if it was not the end of the file.
+    /// What ended the records before the end of the file, if something did.
     pub fn flaw(&self) -> Option<&Flaw> {
         match self {
             CaptureReader::Pcap(reader) => reader.flaw(),
@@ -203,15 +190,15 @@ impl CaptureReader {
     }
 }
 
-/// The reader for what the buffer holds, or the buffer back if it is no capture.
+/// The reader for the bytes in the buffer, or the buffer if they are not a capture.
 fn recognise(mut buffer: BlockBuffer) -> Result<CaptureReader, BlockBuffer> {
-    let whole = buffer.has(RECOGNISED_BYTES);
+    let whole = buffer.has(MAGIC_BYTES);
     let Some(&magic) = buffer.unread().first_chunk() else { return Err(buffer) };
-    if let Some(layout) = pcap::Layout::of(magic) {
+    if let Some(layout) = pcap::Layout::detect(magic) {
         return Ok(CaptureReader::Pcap(PcapReader::new(buffer, layout)));
     }
     let is_section = u32::from_be_bytes(magic) == pcapng::SECTION_HEADER;
-    // a section header that is cut short is a damaged capture rather than none
+    // a section header that is cut short is a damaged capture, not another format
     if is_section && (!whole || pcapng::section_order(buffer.unread()).is_some()) {
         return Ok(CaptureReader::Pcapng(PcapngReader::new(buffer)));
     }
@@ -219,18 +206,18 @@ fn recognise(mut buffer: BlockBuffer) -> Result<CaptureReader, BlockBuffer> {
 }
 
 fn no_capture_inside(
-    place: &Place,
+    input: &Input,
     compression: Compression,
     mut decoded: BlockBuffer,
 ) -> CaptureError {
-    decoded.has(LOOKED_AT_BYTES);
-    let looks_like = match Compression::of(decoded.unread()) {
+    decoded.has(UNKNOWN_FORMAT_BYTES);
+    let looks_like = match Compression::detect(decoded.unread()) {
         Some(inner) => format!("{inner} inside {compression} (decompress it once first)"),
         None if decoded.unread().is_empty() => format!("an empty {compression} file"),
         None => format!("{}, compressed with {compression}", looks_like(decoded.unread())),
     };
     match decoded.into_failure() {
-        Some(source) => CaptureError::Undecodable { path: place.name().to_owned(), source },
-        None => place.not_a_capture(looks_like),
+        Some(source) => CaptureError::Undecodable { path: input.name().to_owned(), source },
+        None => input.not_a_capture(looks_like),
     }
 }

@@ -1,4 +1,4 @@
-//! The newer format: sections of blocks, each block with its length before and behind it.
+//! The pcapng format: sections of blocks, each block with its length at its beginning and end.
 //!
 //! ```text
 //! block:     type | total length | body, padded to 4 bytes | total length          (u32 each)
@@ -10,16 +10,14 @@
 //! ```
 //!
 //! Each section has its own byte order and its own list of interfaces. A section's length is not
-//! used (many writers leave it open); other blocks are stepped over by their length. Where tshark
-//! calls a file damaged, so does this, with one exception: malformed options of an interface are
-//! passed over, because its packets can be read without them.
+//! used (many writers leave it open); blocks of other types are skipped by their length. A file is
+//! damaged where tshark calls it damaged, with one exception: malformed options of an interface are
+//! ignored, because its packets can be read without them.
 
 use std::collections::BTreeSet;
 
-use super::block_buffer::BlockBuffer;
-use super::byte_order::ByteOrder;
-use super::interface::Interface;
-use super::record::{Flaw, MAX_CAPTURED_BYTES, Record};
+use super::buffer::{BlockBuffer, ByteOrder, Flaw, MAX_CAPTURED_BYTES, Record};
+use super::pcapng_interface::Interface;
 use crate::capture::LinkType;
 use crate::time::Timestamp;
 
@@ -32,17 +30,17 @@ const OBSOLETE_PACKET: u32 = 2;
 const SIMPLE_PACKET: u32 = 3;
 const ENHANCED_PACKET: u32 = 6;
 
-/// Type and length before the body, length behind it.
+/// Type and length before the body, length after it.
 const BODY_OFFSET: usize = 8;
 const TRAILER_BYTES: usize = 4;
 const MIN_BLOCK_BYTES: u32 = 12;
 const MIN_SECTION_BYTES: u32 = 28;
 const MIN_PACKET_BYTES: usize = 32;
 
-/// Room for the largest packet and a megabyte of comments on it.
+/// The largest packet and a megabyte of comments on it.
 const MAX_BUFFERED_BLOCK_BYTES: u32 = MAX_CAPTURED_BYTES + (1 << 20);
 
-/// Far above any real capture; bounds what a file of nothing but interfaces can make us keep.
+/// Far more than any real capture has; bounds the memory for a file of interfaces only.
 const MAX_INTERFACES: usize = 65_536;
 
 /// The byte order that the first 12 bytes of a section header declare.
@@ -52,29 +50,29 @@ pub(super) fn section_order(header: &[u8]) -> Option<ByteOrder> {
         .find(|order| order.u32_at(header, 8) == Some(BYTE_ORDER_MAGIC))
 }
 
-/// Finds the packet blocks of a pcapng stream.
+/// Reads the packet blocks of a pcapng stream.
 pub(super) struct PcapngReader {
     buffer: BlockBuffer,
     order: ByteOrder,
     interfaces: Vec<Interface>,
     link_types: BTreeSet<LinkType>,
-    /// What a packet without a time is given.
+    /// The time given to a packet without one (simple packet block).
     last_time: Timestamp,
     flaw: Option<Flaw>,
 }
 
-/// The fields of a packet block, whatever its kind.
+/// The fields of a packet block of any type.
 struct PacketFields {
     time: Timestamp,
     link_type: LinkType,
     captured: u32,
     wire_bytes: u32,
-    /// Bytes of the block before the packet's.
+    /// Bytes of the block before those of the packet.
     header_bytes: usize,
 }
 
 impl PcapngReader {
-    /// Starts on a stream that begins with a section header.
+    /// A reader of a stream that begins with a section header.
     pub fn new(buffer: BlockBuffer) -> Self {
         PcapngReader {
             buffer,
@@ -88,7 +86,7 @@ impl PcapngReader {
 
     /// The next packet, or `None` at the end or at a flaw.
     #[inline(never)]
-    pub fn advance(&mut self) -> Option<Record> {
+    pub fn next_record(&mut self) -> Option<Record> {
         while self.flaw.is_none() {
             if !self.buffer.has(MIN_BLOCK_BYTES as usize) {
                 return self.cut_short("a block");
@@ -102,21 +100,21 @@ impl PcapngReader {
         None
     }
 
-    /// Whether the next block, or the rest of it, may be long in coming.
+    /// Whether reading the next block may block.
     #[inline]
     pub fn may_wait(&self) -> bool {
-        let told = self.order.u32_at(self.buffer.unread(), 4).unwrap_or(0);
-        let whole = told.clamp(MIN_BLOCK_BYTES, MAX_BUFFERED_BLOCK_BYTES);
-        self.buffer.may_wait_for(whole as usize)
+        let claimed = self.order.u32_at(self.buffer.unread(), 4).unwrap_or(0);
+        let block_bytes = claimed.clamp(MIN_BLOCK_BYTES, MAX_BUFFERED_BLOCK_BYTES);
+        self.buffer.may_wait_for(block_bytes as usize)
     }
 
-    /// The bytes of the record that [`advance`](Self::advance) gave last.
+    /// The bytes of the record that [`next_record`](Self::next_record) returned last.
     #[inline]
     pub fn bytes(&self, record: &Record) -> &[u8] {
         self.buffer.window(record.bytes.clone())
     }
 
-    /// What ended the packets, if it was not the end of the file.
+    /// What ended the packets before the end of the file, if something did.
     pub fn flaw(&self) -> Option<&Flaw> {
         self.flaw.as_ref()
     }
@@ -143,11 +141,11 @@ impl PcapngReader {
             time: fields.time,
             link_type: fields.link_type,
             wire_bytes: fields.wire_bytes.max(fields.captured),
-            bytes: self.buffer.hand_out(fields.header_bytes, captured, block_bytes),
+            bytes: self.buffer.take_record(fields.header_bytes, captured, block_bytes),
         })
     }
 
-    /// `None` if the block is too short or its interface unknown.
+    /// The fields of the packet; `None` if the block is too short or its interface unknown.
     #[inline]
     fn packet_fields(&self, block_type: u32, block_bytes: usize) -> Option<PacketFields> {
         if block_type == SIMPLE_PACKET {
@@ -185,7 +183,7 @@ impl PcapngReader {
         })
     }
 
-    /// The length of the block at hand, once all of it is in the buffer and both its lengths agree.
+    /// The length of the current block, once all of it is in the buffer and both its lengths agree.
     #[inline]
     fn buffered_block(&mut self, what: &str) -> Option<usize> {
         let block_bytes = self.block_bytes()?;
@@ -204,7 +202,7 @@ impl PcapngReader {
         Some(block_bytes)
     }
 
-    /// The length that the block at hand begins with. Some writers forget to count the padding.
+    /// The length at the beginning of the current block. Some writers forget to count the padding.
     #[inline]
     fn block_bytes(&mut self) -> Option<u32> {
         let claimed = self.order.u32_at(self.buffer.unread(), 4)?;
@@ -220,37 +218,37 @@ impl PcapngReader {
         match block_type {
             SECTION_HEADER => self.section_header(),
             INTERFACE_DESCRIPTION => self.interface_description(),
-            _ => self.step_over_block(),
+            _ => self.skip_block(),
         }
     }
 
     fn section_header(&mut self) -> Option<()> {
         let Some(order) = section_order(self.buffer.unread()) else {
-            return self.give_up("a section header without a byte-order magic".to_owned());
+            return self.fail("a section header without a byte-order magic".to_owned());
         };
         self.order = order;
         self.interfaces.clear();
         if self.block_bytes()? < MIN_SECTION_BYTES {
-            return self.give_up("a section header that is too short".to_owned());
+            return self.fail("a section header that is too short".to_owned());
         }
         if !self.buffer.has(MIN_SECTION_BYTES as usize) {
             return self.cut_short("a section header");
         }
         let major = order.u16_at(self.buffer.unread(), 12)?;
         if major != 1 {
-            return self.give_up(format!("a section of pcapng version {major}, which is unknown"));
+            return self.fail(format!("a section of pcapng version {major}, which is unknown"));
         }
-        self.step_over_block()
+        self.skip_block()
     }
 
     fn interface_description(&mut self) -> Option<()> {
         let block_bytes = self.buffered_block("an interface description")?;
         let body = self.buffer.unread().get(BODY_OFFSET..block_bytes - TRAILER_BYTES)?;
         let Some(interface) = Interface::parse(body, self.order) else {
-            return self.give_up("an interface description that is too short".to_owned());
+            return self.fail("an interface description that is too short".to_owned());
         };
         if self.interfaces.len() == MAX_INTERFACES {
-            return self.give_up(format!("a section with more than {MAX_INTERFACES} interfaces"));
+            return self.fail(format!("a section with more than {MAX_INTERFACES} interfaces"));
         }
         self.interfaces.push(interface);
         self.link_types.insert(interface.link_type);
@@ -258,8 +256,8 @@ impl PcapngReader {
         Some(())
     }
 
-    /// However long it is, nothing of it is kept.
-    fn step_over_block(&mut self) -> Option<()> {
+    /// Skips the current block without buffering it, whatever its length.
+    fn skip_block(&mut self) -> Option<()> {
         let block_bytes = self.block_bytes()?;
         let offset = self.buffer.offset();
         let before_trailer = u64::from(block_bytes) - TRAILER_BYTES as u64;
@@ -291,19 +289,19 @@ impl PcapngReader {
                 self.interfaces.len()
             ),
         };
-        self.give_up(what)
+        self.fail(what)
     }
 
     #[cold]
     #[inline(never)]
     fn bad_length<T>(&mut self, what: &str, claimed: u32) -> Option<T> {
-        self.give_up(format!("{what} block claims {claimed} bytes"))
+        self.fail(format!("{what} block claims {claimed} bytes"))
     }
 
     #[cold]
     #[inline(never)]
-    fn lengths_disagree<T>(&mut self, offset: u64, before: u32, behind: u32) -> Option<T> {
-        let what = format!("a block of {before} bytes that ends as one of {behind}");
+    fn lengths_disagree<T>(&mut self, offset: u64, before: u32, after: u32) -> Option<T> {
+        let what = format!("a block of {before} bytes that ends as one of {after}");
         self.flaw = Some(Flaw { offset, what });
         None
     }
@@ -317,7 +315,7 @@ impl PcapngReader {
 
     #[cold]
     #[inline(never)]
-    fn give_up<T>(&mut self, what: String) -> Option<T> {
+    fn fail<T>(&mut self, what: String) -> Option<T> {
         self.flaw = Some(Flaw { offset: self.buffer.offset(), what });
         None
     }

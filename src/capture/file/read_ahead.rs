@@ -1,37 +1,39 @@
-//! Bytes read on a thread of their own: waiting for a pipe, or a decoder's work, beside ours.
+//! Reading an input: on a thread of its own, counted, and stoppable.
 //!
-//! Blocks are handed over whole, with room before their bytes for what is left of the block before
-//! them: nothing is copied twice. And whoever waits for a pipe can give up waiting.
+//! Pipes and compressed files are read ahead: the thread waits for the pipe, or decodes, while the
+//! caller parses. Blocks change hands whole, with headroom in front for the unread tail of the block
+//! before, so that nothing is copied twice.
 
 use std::io::{self, Read};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 
-/// What one read may bring: stays in a second-level cache between the copy and our look at it.
+/// Size of one read: the bytes are still in the second-level cache when they are parsed.
 const BLOCK_BYTES: usize = 256 << 10;
 
-/// Room before the bytes of a block.
+/// Free bytes in front of those of a block.
 pub(super) const HEADROOM_BYTES: usize = 64 << 10;
 
-/// Blocks on their way, full or empty.
+/// Blocks in use, full or empty.
 const BLOCKS: usize = 4;
 
-/// How often somebody who waits looks whether to go on waiting.
-const PATIENCE: Duration = Duration::from_millis(50);
+/// How often a waiting caller checks the stop flag.
+const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
-/// What one read brought: `bytes[HEADROOM_BYTES..end]`.
+/// The result of one read: `bytes[HEADROOM_BYTES..end]`.
 pub(super) struct Block {
     pub bytes: Vec<u8>,
     pub end: usize,
 }
 
-/// The blocks of an input. They end when it does, or when `stop` is set while waiting for one.
+/// The blocks of an input, read by a thread. They end with the input, or when `stop` is set while
+/// waiting for a block.
 ///
-/// A thread that waits for a pipe ends with the pipe's next bytes, or with the process.
+/// A thread blocked on a pipe ends with the next bytes of the pipe, or with the process.
 pub(super) struct ReadAhead {
     full: Receiver<io::Result<Block>>,
     empty: Sender<Vec<u8>>,
@@ -40,7 +42,7 @@ pub(super) struct ReadAhead {
 }
 
 impl ReadAhead {
-    /// Reads `input` ahead.
+    /// Starts the thread that reads `input`.
     pub fn spawn(input: Box<dyn Read + Send>, stop: Arc<AtomicBool>) -> io::Result<Self> {
         let (full_sender, full) = bounded(BLOCKS);
         let (empty, empty_receiver) = bounded(BLOCKS);
@@ -57,11 +59,11 @@ impl ReadAhead {
     /// The next block, or `None` at the end.
     pub fn next_block(&mut self) -> io::Result<Option<Block>> {
         while !self.over {
-            let block = match self.full.recv_timeout(PATIENCE) {
+            let block = match self.full.recv_timeout(STOP_CHECK_INTERVAL) {
                 Ok(block) => block,
                 Err(RecvTimeoutError::Timeout) if self.stop.load(Ordering::Relaxed) => break,
                 Err(RecvTimeoutError::Timeout) => continue,
-                // it ended without a word: whatever it read from panicked
+                // the thread panicked
                 Err(RecvTimeoutError::Disconnected) => Err(io::Error::other("reading failed")),
             };
             match block {
@@ -76,12 +78,12 @@ impl ReadAhead {
         Ok(None)
     }
 
-    /// Whether no block is waiting to be taken.
-    pub fn is_dry(&self) -> bool {
+    /// Whether taking the next block would block.
+    pub fn would_block(&self) -> bool {
         self.full.is_empty() && !self.over
     }
 
-    /// Gives the bytes of a block back, to be filled again.
+    /// Returns the bytes of a block to the thread, to be filled again.
     pub fn recycle(&self, mut bytes: Vec<u8>) {
         if bytes.len() != HEADROOM_BYTES + BLOCK_BYTES {
             bytes = vec![0; HEADROOM_BYTES + BLOCK_BYTES];
@@ -90,8 +92,8 @@ impl ReadAhead {
     }
 }
 
-/// Fills blocks, each by one read, until the input ends or nobody wants them; an empty one is the
-/// end.
+/// Fills blocks, one read each, until the input ends or the receiver is gone. An empty block marks
+/// the end.
 fn read_blocks(
     mut input: Box<dyn Read + Send>,
     full: &Sender<io::Result<Block>>,
@@ -112,6 +114,60 @@ fn read_blocks(
     }
 }
 
+/// How far reading has come, shared with a progress bar, and the flag that stops it. Bytes are those
+/// on disk: compressed bytes of a compressed file.
+#[derive(Debug, Default)]
+pub struct ReadProgress {
+    read_bytes: AtomicU64,
+    total_bytes: Option<u64>,
+    stop: Arc<AtomicBool>,
+}
+
+impl ReadProgress {
+    pub(crate) fn new(total_bytes: Option<u64>) -> Self {
+        ReadProgress { total_bytes, ..ReadProgress::default() }
+    }
+
+    /// Bytes read so far.
+    pub fn read_bytes(&self) -> u64 {
+        self.read_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Bytes of all inputs together; unknown if a pipe is among them.
+    pub fn total_bytes(&self) -> Option<u64> {
+        self.total_bytes
+    }
+
+    /// Set this flag to stop reading: waiting for a pipe ends at once.
+    pub fn stop_flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.stop)
+    }
+
+    pub(super) fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}
+
+/// Counts the bytes read through it: one atomic addition per block, none per packet.
+pub(super) struct CountedInput<R> {
+    input: R,
+    progress: Arc<ReadProgress>,
+}
+
+impl<R> CountedInput<R> {
+    pub fn new(input: R, progress: Arc<ReadProgress>) -> Self {
+        CountedInput { input, progress }
+    }
+}
+
+impl<R: Read> Read for CountedInput<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let bytes = self.input.read(out)?;
+        self.progress.read_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+        Ok(bytes)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -120,9 +176,9 @@ mod tests {
     struct Stuck(Option<Vec<u8>>);
 
     impl Read for Stuck {
-        fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
             match self.0.take() {
-                Some(bytes) => bytes.as_slice().read(room),
+                Some(bytes) => bytes.as_slice().read(out),
                 None => loop {
                     thread::park();
                 },
@@ -135,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn hands_on_every_byte() {
+    fn every_byte_is_read() {
         let bytes: Vec<u8> = (0..5_000_000u32).map(|n| (n % 251) as u8).collect();
         let input = Box::new(io::Cursor::new(bytes.clone()));
         let mut ahead = ReadAhead::spawn(input, Arc::default()).unwrap();
@@ -149,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn waiting_ends_when_it_is_told_to() {
+    fn the_stop_flag_ends_waiting() {
         let stop = Arc::new(AtomicBool::new(false));
         let input = Box::new(Stuck(Some(vec![7; 100])));
         let mut ahead = ReadAhead::spawn(input, Arc::clone(&stop)).unwrap();

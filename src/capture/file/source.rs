@@ -1,24 +1,41 @@
-//! All inputs of a run as one [`Source`].
+//! All input files of a run as one [`PacketSource`], limited to a time window.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::buffer::Record;
 use super::inputs::Inputs;
-use super::open::{CaptureReader, Place, Purpose};
-use super::progress::ReadProgress;
-use super::record::Record;
-use super::time_window::TimeWindow;
-use crate::capture::{CaptureError, Damage, Filter, Frame, LinkType, Source, TakeFrame};
+use super::open::{CaptureReader, Input, Purpose};
+use super::read_ahead::ReadProgress;
+use crate::capture::{CaptureError, Damage, Filter, Frame, LinkType, PacketSlots, PacketSource};
+use crate::time::Timestamp;
+
+/// The frames with `from <= time < to`; a bound that is `None` does not limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TimeWindow {
+    /// The earliest time inside.
+    pub from: Option<Timestamp>,
+    /// The earliest time after it.
+    pub to: Option<Timestamp>,
+}
+
+impl TimeWindow {
+    /// Whether `time` lies inside.
+    #[inline]
+    pub fn contains(&self, time: Timestamp) -> bool {
+        self.from.is_none_or(|from| from <= time) && self.to.is_none_or(|to| time < to)
+    }
+}
 
 /// Frames of captures on disk and standard input, one input after the other.
 ///
-/// Where an input is damaged, its frames before the damage are handed out, the damage is kept in
-/// [`damages`](Self::damages) and the next input follows. A disk that fails half-way is damage
-/// too: what was read before it counts.
+/// Where an input is damaged, the frames before the damage are read, the damage is added to
+/// [`damages`](Self::damages), and reading continues with the next input. A read error in the middle
+/// of a file is damage, too.
 ///
 /// ```no_run
-/// use acsm::capture::{FileSource, Source, TimeWindow};
+/// use acsm::capture::{FileSource, PacketSource, TimeWindow};
 ///
 /// let mut source = FileSource::open(&["trace.pcap.gz".into()], TimeWindow::default())?;
 /// let mut bytes = 0;
@@ -32,12 +49,13 @@ pub struct FileSource {
     current: Option<CaptureReader>,
     window: TimeWindow,
     filter: Option<Filter>,
-    /// Neither the window nor a filter keeps a frame out.
-    takes_all: bool,
-    /// What `current` reads, then what is still to come.
-    places: std::vec::IntoIter<Place>,
-    current_place: Place,
-    current_is_paced: bool,
+    /// Whether there is neither a time window nor a filter.
+    reads_all: bool,
+    /// What `current` reads.
+    current_input: Input,
+    current_may_block: bool,
+    /// The inputs after it.
+    inputs: std::vec::IntoIter<Input>,
     link_types: BTreeSet<LinkType>,
     damages: Vec<Damage>,
     progress: Arc<ReadProgress>,
@@ -46,20 +64,20 @@ pub struct FileSource {
 impl FileSource {
     /// Opens `paths` in the order given: files, `-` for standard input (once), and directories,
     /// which stand for the captures in them (not below them) in the order of their first packets.
-    /// Only frames inside `window` are handed out.
+    /// Frames outside of `window` are left out.
     ///
-    /// A file that is missing or no capture is an error here, before any frame is read; what is
-    /// no capture inside a directory is passed over.
+    /// A file that is missing or not a capture is an error here, before any frame is read; files
+    /// in a directory that are not captures are skipped.
     pub fn open(paths: &[PathBuf], window: TimeWindow) -> Result<FileSource, CaptureError> {
         let inputs = Inputs::list(paths)?;
         let mut source = FileSource {
             current: None,
             window,
             filter: None,
-            takes_all: window == TimeWindow::default(),
-            places: inputs.places.into_iter(),
-            current_place: Place::StandardInput,
-            current_is_paced: false,
+            reads_all: window == TimeWindow::default(),
+            current_input: Input::StandardInput,
+            current_may_block: false,
+            inputs: inputs.list.into_iter(),
             link_types: BTreeSet::new(),
             damages: inputs.damages,
             progress: Arc::new(ReadProgress::new(inputs.total_bytes)),
@@ -68,14 +86,14 @@ impl FileSource {
         Ok(source)
     }
 
-    /// The same, but only frames that `filter` keeps.
+    /// The same source, limited to frames that match `filter`.
     pub fn filtered(mut self, filter: Option<Filter>) -> FileSource {
-        self.takes_all &= filter.is_none();
+        self.reads_all &= filter.is_none();
         self.filter = filter;
         self
     }
 
-    /// Where inputs read so far stopped making sense; complete once the source has ended.
+    /// The damage found in the inputs read so far; complete once the source has ended.
     pub fn damages(&self) -> &[Damage] {
         &self.damages
     }
@@ -87,52 +105,53 @@ impl FileSource {
         link_types.into_iter().collect()
     }
 
-    /// How far reading has come; a progress bar can keep and poll it.
+    /// How far reading has come, for a progress bar to poll.
     pub fn progress(&self) -> Arc<ReadProgress> {
         Arc::clone(&self.progress)
     }
 
-    /// Whether the frame of this record is asked for.
+    /// Whether a record is inside the time window and matches the filter.
     #[inline]
-    fn wants(&mut self, record: &Record) -> bool {
+    fn selects(&mut self, record: &Record) -> bool {
         self.window.contains(record.time)
             && match (&mut self.filter, &self.current) {
                 (Some(filter), Some(reader)) => {
-                    filter.keeps(record.link_type, reader.bytes(record))
+                    filter.matches(record.link_type, reader.bytes(record))
                 }
                 _ => true,
             }
     }
 
-    /// Keeps what is to be known of the current input and opens the next; false after the last.
+    /// Collects link types and damage of the current input and opens the next one; false after the
+    /// last.
     #[cold]
     #[inline(never)]
     fn next_input(&mut self) -> Result<bool, CaptureError> {
         if let Some(ended) = self.current.take() {
             self.link_types.extend(ended.link_types());
             if self.progress.is_stopped() {
-                return Ok(false); // cut short by its reader: no damage
+                return Ok(false); // stopped by the user: not damage
             }
             self.damages.extend(ended.flaw().map(|flaw| Damage {
-                path: self.current_place.name().to_owned(),
+                path: self.current_input.name().to_owned(),
                 offset: flaw.offset,
                 what: flaw.what.clone(),
             }));
         }
-        let Some(place) = self.places.next() else { return Ok(false) };
-        self.current = Some(CaptureReader::open(&place, Purpose::Read, self.progress())?);
-        self.current_is_paced = place.is_paced_by_others();
-        self.current_place = place;
+        let Some(input) = self.inputs.next() else { return Ok(false) };
+        self.current = Some(CaptureReader::open(&input, Purpose::AllPackets, self.progress())?);
+        self.current_may_block = input.may_block();
+        self.current_input = input;
         Ok(true)
     }
 }
 
-impl Source for FileSource {
+impl PacketSource for FileSource {
     #[inline(always)]
     fn next_frame(&mut self) -> Result<Option<Frame<'_>>, CaptureError> {
         let record = loop {
-            match self.current.as_mut().and_then(CaptureReader::advance) {
-                Some(record) if self.wants(&record) => break record,
+            match self.current.as_mut().and_then(CaptureReader::next_record) {
+                Some(record) if self.selects(&record) => break record,
                 Some(_) => {}
                 None if self.next_input()? => {}
                 None => return Ok(None),
@@ -146,24 +165,20 @@ impl Source for FileSource {
         }))
     }
 
-    #[inline(always)]
-    fn next_frames(
-        &mut self,
-        most: usize,
-        taker: &mut impl TakeFrame,
-    ) -> Result<bool, CaptureError> {
+    fn fill(&mut self, slots: &mut PacketSlots<'_>) -> Result<bool, CaptureError> {
+        let most = slots.free();
         let mut left = most;
         while left > 0 {
             left -= match &mut self.current {
-                Some(reader) if self.takes_all => reader.give_buffered(left, taker),
+                Some(CaptureReader::Pcap(reader)) if self.reads_all => reader.fill(left, slots),
                 _ => 0,
             };
             if left == 0 || left < most && self.may_wait() {
                 break;
             }
-            // One that is not here in whole, or that this way does not give; or the end.
+            // A record that is not complete in the buffer, a filtered or pcapng input, or the end.
             let Some(frame) = self.next_frame()? else { return Ok(false) };
-            taker.take(&frame);
+            slots.parse(&frame);
             left -= 1;
         }
         Ok(true)
@@ -171,6 +186,20 @@ impl Source for FileSource {
 
     #[inline]
     fn may_wait(&self) -> bool {
-        self.current_is_paced && self.current.as_ref().is_some_and(CaptureReader::may_wait)
+        self.current_may_block && self.current.as_ref().is_some_and(CaptureReader::may_wait)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn holds_its_start_and_not_its_end() {
+        let [five, six, seven] = [5, 6, 7].map(Timestamp::from_nanos);
+        let window = TimeWindow { from: Some(five), to: Some(seven) };
+        assert_eq!([five, six, seven].map(|time| window.contains(time)), [true, true, false]);
+        assert!(!window.contains(Timestamp::from_nanos(4)));
+        assert!(TimeWindow::default().contains(Timestamp::MAX));
     }
 }

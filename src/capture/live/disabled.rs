@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::{BlindSpot, Interface, LiveCounts, LiveError, LiveOptions};
-use crate::capture::{CaptureError, Frame, LinkType, Source};
+use super::{Interface, LiveCounts, LiveOptions};
+use crate::capture::{CaptureError, Frame, LinkType, LiveError, PacketSource};
 
 /// Frames from interfaces.
 #[derive(Debug)]
@@ -26,7 +26,7 @@ impl LiveSource {
     }
 }
 
-impl Source for LiveSource {
+impl PacketSource for LiveSource {
     fn next_frame(&mut self) -> Result<Option<Frame<'_>>, CaptureError> {
         match self.0 {}
     }
@@ -35,9 +35,4 @@ impl Source for LiveSource {
 /// Always an error: this acsm has no libpcap.
 pub fn interfaces() -> Result<Vec<Interface>, LiveError> {
     Err(LiveError::NotBuilt)
-}
-
-/// Nothing is known of expressions without libpcap.
-pub fn blind_spots(_expression: &str) -> Vec<BlindSpot> {
-    Vec::new()
 }

@@ -2,49 +2,46 @@
 //!
 //! # Properties
 //!
-//! - Frames come in time order, also from several interfaces and several capture threads: one that
-//!   might still be overtaken is held back for up to a fifth of a second.
-//! - A silent link gives its time all the same ([`Source::wait`](super::Source::wait)): flows age
-//!   and waiting ends when it is due.
-//! - What the kernel dropped is counted ([`LiveCounts`]), beyond the 32 bits of its own counters.
-//!   Nothing is dropped anywhere else.
-//! - An interface that goes down and comes up again goes on; one that is removed is opened again
+//! - Frames come in time order, also from several interfaces and several capture threads: a frame
+//!   that an earlier one may still follow is held back for up to a fifth of a second.
+//! - Time passes on an idle link, too ([`PacketSource::wait`](super::PacketSource::wait)): flows age
+//!   and timeouts end when they are due.
+//! - Frames dropped by the kernel are counted ([`LiveCounts`]), beyond the 32 bits of its counters.
+//!   No frames are dropped anywhere else.
+//! - An interface that goes down and comes up again continues; one that is removed is opened again
 //!   when it is back.
-//! - Memory is the kernel's buffer and two frames an interface, and with several capture threads both
-//!   and some 2 MiB for each of them; nothing per frame is allocated.
+//! - Memory is the kernel's buffer and two frames per interface; with several capture threads, this
+//!   and about 2 MiB per thread. Nothing is allocated per frame.
 //!
 //! # Implementation
 //!
 //! | file | what |
 //! |---|---|
-//! | `enabled/source` | all interfaces as one source |
-//! | `enabled/tap` | a handle on one interface: opening, reading, counting, coming back |
-//! | `enabled/taps` | the interfaces that one thread reads: waiting, merging |
-//! | `enabled/threads`, `enabled/lanes`, `enabled/batch` | several such threads, and merging what they hand over |
-//! | `enabled/fanout` | one interface split over several handles by the kernel |
-//! | `enabled/interfaces` | which there are, and whether they may be captured from |
-//! | `enabled/offloads` | whether the system merges packets before we see them |
-//! | `enabled/blind_spots` | what a filter expression would miss unawares |
-//! | `disabled` | all of it without libpcap: it says how to get it |
+//! | `counts` | packets, bytes and drops of each interface |
+//! | `enabled/source` | [`LiveSource`]: all interfaces as one source |
+//! | `enabled/interface_handle` | a libpcap handle on one interface: opening, reading, reopening |
+//! | `enabled/interface_set` | the interfaces that one thread reads: waiting, merging by time |
+//! | `enabled/threads` | several capture threads, and merging their frames by time |
+//! | `enabled/interfaces` | the list of interfaces, and whether they may be captured from |
+//! | `enabled/linux_sockets` | PACKET_FANOUT, and whether offloads merge packets |
+//! | `disabled` | the same interface without libpcap: every call is an error |
 //!
-//! Handles are non-blocking and waited for with `poll`: libpcap's own time limit does not return
-//! on a silent link. Not in "immediate mode" either, which takes the kernel's older ring buffer and
-//! wakes up for every packet; ours hands over whole blocks, after a tenth of a second at the
-//! latest, or a fiftieth where frames wait for those of others.
+//! Handles are non-blocking and waited for with `poll`: libpcap's own timeout does not return on an
+//! idle link. "Immediate mode" is not used either: it takes the kernel's older ring buffer and wakes
+//! up for every packet. So the kernel hands over whole blocks, after a tenth of a second at the
+//! latest, or a fiftieth where frames have to be merged with others.
 
 mod counts;
 #[cfg(not(all(feature = "live", unix)))]
 mod disabled;
 #[cfg(all(feature = "live", unix))]
 mod enabled;
-mod error;
 
 pub use counts::{InterfaceCounts, LiveCounts};
 #[cfg(not(all(feature = "live", unix)))]
-pub use disabled::{LiveSource, blind_spots, interfaces};
+pub use disabled::{LiveSource, interfaces};
 #[cfg(all(feature = "live", unix))]
-pub use enabled::{LiveSource, blind_spots, interfaces};
-pub use error::LiveError;
+pub use enabled::{LiveSource, interfaces};
 
 use std::net::IpAddr;
 
@@ -57,46 +54,46 @@ pub struct LiveOptions {
     pub interfaces: Vec<String>,
     /// Whether to ask for frames that are not for this machine.
     pub promiscuous: bool,
-    /// How much of each frame is captured at the most.
+    /// The most bytes captured of each frame.
     pub snaplen_bytes: u32,
     /// Size of the kernel's buffer, for each interface and capture thread.
     pub buffer_bytes: u32,
-    /// How many threads share every interface; with one, whoever asks for frames reads them.
+    /// How many threads share every interface; with one, the thread that asks for frames captures.
     pub capture_threads: usize,
     /// A filter expression that the kernel applies.
     pub filter: Option<String>,
-    /// The wall clock, by which silence is measured.
+    /// The wall clock, which measures how long a link has been idle.
     pub clock: fn() -> Timestamp,
-    /// Is told when an interface goes and comes.
+    /// Called when the state of an interface changes.
     pub on_change: fn(Change<'_>),
 }
 
-/// Something happened to an interface.
+/// A change of the state of an interface.
 #[derive(Debug, Clone, Copy)]
 pub enum Change<'a> {
-    /// It is gone.
+    /// It went down or was removed.
     Gone {
-        /// Which.
+        /// Its name.
         interface: &'a str,
-        /// What libpcap says.
+        /// The message of libpcap.
         why: &'a str,
     },
-    /// It is set to merge packets as they arrive. Told once, when it is opened.
+    /// It is configured to merge packets as they arrive. Reported once, when it is opened.
     Merging {
-        /// Which.
+        /// Its name.
         interface: &'a str,
-        /// The settings, by the names that `ethtool -K` takes.
+        /// The settings, by their names for `ethtool -K`.
         offloads: &'a [&'static str],
     },
-    /// It shows packets larger than it can carry: the system merges them (GRO, LRO, TSO). Told
-    /// once, unless it was expected.
+    /// It has packets larger than its MTU: the system merges them (GRO, LRO, TSO). Reported once,
+    /// unless [`Merging`](Self::Merging) was.
     Merged {
-        /// Which.
+        /// Its name.
         interface: &'a str,
     },
-    /// It is captured from again.
+    /// It is open again.
     Back {
-        /// Which.
+        /// Its name.
         interface: &'a str,
     },
 }
@@ -106,25 +103,16 @@ pub enum Change<'a> {
 pub struct Interface {
     /// Its name, as `-i` takes it.
     pub name: String,
-    /// What it is, where the system says so.
+    /// A description, where the system has one.
     pub description: Option<String>,
     /// Its addresses.
     pub addresses: Vec<IpAddr>,
-    /// `up`, `down`, or `no link`: up, but nothing is plugged in.
+    /// `up`, `down`, or `no link` (up, but no cable).
     pub state: &'static str,
-    /// Whether it is the machine talking to itself.
+    /// Whether it is a loopback interface.
     pub loopback: bool,
     /// Whether this process may capture from it.
     pub capture_allowed: bool,
     /// If not, why.
     pub reason: Option<String>,
-}
-
-/// Traffic that a filter expression misses though its author may not know.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BlindSpot {
-    /// Frames with a VLAN tag.
-    Vlan,
-    /// IPv6 packets with extension headers before TCP.
-    Ipv6Extensions,
 }

@@ -1,42 +1,83 @@
-//! The common shapes in one go: Ethernet with at most one VLAN tag, or no link header at all,
-//! then IPv4 without options or IPv6 without extension headers, unfragmented, then TCP.
+//! The fast path: Ethernet with at most one VLAN tag, or raw IP; IPv4 without options or IPv6 without
+//! extension headers, unfragmented; TCP. These frames are parsed without walking layer by layer.
 //!
-//! Whatever is not exactly that, is cut short, or looks odd, is left to the walker; a property
-//! test holds the two to the same answer.
+//! Everything else (other headers, truncated or malformed ones) is left to `walk`; a property test
+//! checks that both give the same result.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use super::super::{Frame, LinkType};
-use super::ethertype::number;
-use super::tcp;
+use super::link::ethertype;
+use super::skip::Skip;
+use super::walk::walk;
+use super::{ParseOptions, tcp};
+use crate::capture::{Frame, LinkType};
 use crate::flow::{Packet, TcpFlags};
+
+/// Finds the TCP header in frames of any known link type.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Parser {
+    options: ParseOptions,
+}
+
+impl Parser {
+    /// A parser with these options.
+    pub fn new(options: ParseOptions) -> Self {
+        Self { options }
+    }
+
+    /// The TCP packet in `frame`, or why it is skipped.
+    #[inline(always)]
+    pub fn parse(&self, frame: &Frame<'_>) -> Result<Packet, Skip> {
+        self.parse_with(frame, |packet| packet)
+    }
+
+    /// Parses `frame` and passes the packet to `take`, which is inlined into the fast path for each
+    /// kind of header, so that the packet is built where it is stored.
+    #[inline(always)]
+    pub fn parse_with<T>(
+        &self,
+        frame: &Frame<'_>,
+        mut take: impl FnMut(Packet) -> T,
+    ) -> Result<T, Skip> {
+        match fast(frame, &mut take) {
+            Some(taken) => Ok(taken),
+            // A copy, so that the frame itself can stay in registers on the fast path.
+            None => walk(&{ *frame }, self.options).map(take),
+        }
+    }
+
+    /// The same result as [`Parser::parse`] without the fast path: the reference of its tests.
+    pub fn walk(&self, frame: &Frame<'_>) -> Result<Packet, Skip> {
+        walk(frame, self.options)
+    }
+}
 
 /// Version 4, and a header of five words.
 const IPV4_WITHOUT_OPTIONS: u8 = 0x45;
 /// In bytes 6 to 9 of an IPv4 header: "more fragments" and the fragment offset; the protocol.
 const FRAGMENT_AND_PROTOCOL: u32 = 0x3fff_00ff;
 
-/// A header is looked at only if all of it is there; so its length is asked for once.
+/// A header is parsed only if all of it was captured, so its length is checked once.
 const IPV4_HEADER_BYTES: usize = 20;
 const IPV6_HEADER_BYTES: usize = 40;
 const TCP_HEADER_BYTES: usize = 20;
 
-/// Gives the packet to `take`, if the frame has one of the common shapes.
-#[inline(always)] // into the reading loop: each shape makes its packet where it is wanted
-pub(super) fn parse<T>(frame: &Frame<'_>, take: impl FnOnce(Packet) -> T) -> Option<T> {
+/// Passes the packet to `take`, if the frame is one for the fast path.
+#[inline(always)] // into the loop that reads records
+fn fast<T>(frame: &Frame<'_>, take: impl FnOnce(Packet) -> T) -> Option<T> {
     match frame.link_type {
         LinkType::ETHERNET => {
             let (header, rest) = frame.bytes.split_first_chunk::<14>()?;
-            let (ethertype, rest, vlan_id) = match u16_at(header, 12) {
-                number::VLAN => {
+            let (number, rest, vlan_id) = match u16_at(header, 12) {
+                ethertype::VLAN => {
                     let (tag, rest) = rest.split_first_chunk::<4>()?;
                     (u16_at(tag, 2), rest, u16_at(tag, 0) & 0x0fff)
                 }
-                ethertype => (ethertype, rest, 0),
+                number => (number, rest, 0),
             };
-            match ethertype {
-                number::IPV4 => ipv4(frame, rest, vlan_id).map(take),
-                number::IPV6 => ipv6(frame, rest, vlan_id).map(take),
+            match number {
+                ethertype::IPV4 => ipv4(frame, rest, vlan_id).map(take),
+                ethertype::IPV6 => ipv6(frame, rest, vlan_id).map(take),
                 _ => None,
             }
         }
@@ -62,7 +103,7 @@ fn ipv4(frame: &Frame<'_>, bytes: &[u8], vlan_id: u16) -> Option<Packet> {
     let [.., s0, s1, s2, s3, d0, d1, d2, d3] = *header;
     let src = IpAddr::V4(Ipv4Addr::new(s0, s1, s2, s3));
     let dst = IpAddr::V4(Ipv4Addr::new(d0, d1, d2, d3));
-    let lengths = Lengths { before: IPV4_HEADER_BYTES, whole: u16_at(header, 2) };
+    let lengths = Lengths { header_bytes: IPV4_HEADER_BYTES, field: u16_at(header, 2) };
     segment(frame, tcp.first_chunk()?, lengths, (src, dst), vlan_id)
 }
 
@@ -76,18 +117,18 @@ fn ipv6(frame: &Frame<'_>, bytes: &[u8], vlan_id: u16) -> Option<Packet> {
     let src: [u8; 16] = *header.get(8..)?.first_chunk()?;
     let dst: [u8; 16] = *header.get(24..)?.first_chunk()?;
     let ends = (IpAddr::V6(Ipv6Addr::from(src)), IpAddr::V6(Ipv6Addr::from(dst)));
-    let lengths = Lengths { before: 0, whole: u16_at(header, 4) };
+    let lengths = Lengths { header_bytes: 0, field: u16_at(header, 4) };
     segment(frame, tcp.first_chunk()?, lengths, ends, vlan_id)
 }
 
-/// What an IP header says of the length of itself and its payload.
+/// The length field of an IP header, and how much of the header it includes.
 struct Lengths {
-    /// Bytes of it that come before the payload.
-    before: usize,
-    whole: u16,
+    /// Bytes of the IP header that `field` includes.
+    header_bytes: usize,
+    field: u16,
 }
 
-/// The packet of a TCP segment that is at least as long as its header says.
+/// The packet of a TCP segment whose headers fit the length of the IP packet.
 #[inline(always)]
 fn segment(
     frame: &Frame<'_>,
@@ -100,7 +141,7 @@ fn segment(
     if data_offset < tcp::MIN_DATA_OFFSET {
         return None;
     }
-    let headers_bytes = lengths.before as u32 + 4 * u32::from(data_offset);
+    let headers_bytes = lengths.header_bytes as u32 + 4 * u32::from(data_offset);
     Some(Packet {
         time: frame.time,
         src,
@@ -109,7 +150,7 @@ fn segment(
         dst_port: u16_at(header, 2),
         flags: TcpFlags(header[13]),
         vlan: [vlan_id, 0],
-        payload_bytes: u32::from(lengths.whole).checked_sub(headers_bytes)?,
+        payload_bytes: u32::from(lengths.field).checked_sub(headers_bytes)?,
         wire_bytes: frame.wire_bytes,
     })
 }

@@ -42,7 +42,8 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<ExitCode> {
         Flows::Count(flows) => flows,
         Flows::Auto => counted.as_ref().map_or(0, |load| load.flows_peak).max(1),
     };
-    let runs = runs::runs(args, plan.active.rules.machine.states().len(), flows).map_err(Usage::new)?;
+    let runs =
+        runs::runs(args, plan.active.rules.machine.states().len(), flows).map_err(Usage::new)?;
     let need = MemoryNeed::new(&runs, counted.as_ref().map_or(flows, |load| load.flows_total));
     if !args.quiet {
         stderr::message(format_args!("acsm: {}", need.describe(runs.plans.len())));

@@ -7,9 +7,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 
-use crate::capture::live::{BlindSpot, Change, LiveOptions, LiveSource, blind_spots};
+use crate::capture::live::{Change, LiveOptions, LiveSource};
 use crate::capture::parse::{ParseOptions, Parser};
-use crate::capture::record::{PcapRing, Recorder, RingOptions, Wanted};
+use crate::capture::record::{FrameSelection, Recorder};
+use crate::capture::{LiveError, MissedTraffic, PcapRing, RingOptions, missed_traffic};
+use crate::cmd::input_args::wrong_filter;
 use crate::cmd::{Usage, stderr};
 use crate::flow::Keyer;
 use crate::time::Timestamp;
@@ -92,9 +94,7 @@ impl CaptureArgs {
     /// Opens all interfaces.
     pub fn open(&self, quiet: bool) -> anyhow::Result<LiveSource> {
         if let (false, Some(expression)) = (quiet, &self.filter) {
-            blind_spots(expression)
-                .into_iter()
-                .for_each(|spot| warn_of_blind_spot(expression, spot));
+            missed_traffic(expression).into_iter().for_each(|missed| warn(expression, missed));
         }
         let options = LiveOptions {
             interfaces: self.interfaces.clone(),
@@ -106,10 +106,7 @@ impl CaptureArgs {
             clock: now,
             on_change: if quiet { |_| {} } else { report_change },
         };
-        LiveSource::open(options).map_err(|error| match error.is_wrong_usage() {
-            true => Usage::new(error).into(),
-            false => error.into(),
-        })
+        LiveSource::open(options).map_err(open_error)
     }
 
     /// The parser for these options.
@@ -142,15 +139,46 @@ impl CaptureArgs {
             files: self.write_files.unwrap_or(0) as usize,
         });
         let ring = ring.with_context(|| format!("--write {}", path.display()))?;
-        let wanted = match self.write_only {
-            None => Wanted::All,
-            Some(WriteOnly::Alerts) => Wanted::Alerts { keyer, parser: self.parser() },
+        let selection = match self.write_only {
+            None => FrameSelection::All,
+            Some(WriteOnly::Alerts) => FrameSelection::Alerts { keyer, parser: self.parser() },
         };
-        Ok(Some(RefCell::new(Recorder::new(ring, wanted))))
+        Ok(Some(RefCell::new(Recorder::new(ring, selection))))
     }
 }
 
-/// The wall clock: the time while no packets arrive.
+/// Why the interfaces cannot be opened, and which options help.
+fn open_error(error: LiveError) -> anyhow::Error {
+    let is_wrong_usage = error.is_wrong_usage();
+    let message = match error {
+        LiveError::Filter(error) => return wrong_filter(error),
+        LiveError::NotPermitted { .. } => {
+            let program = std::env::current_exe().map(|path| path.display().to_string());
+            let program = program.unwrap_or_else(|_| "$(command -v acsm)".to_owned());
+            format!(
+                "{error}. Run as root, or grant it once:\n  sudo setcap cap_net_raw+ep {program}\n\
+                 or run it as a service that has nothing else: dist/acsm.service (docs/live.md)"
+            )
+        }
+        LiveError::NoInterface { known } => format!(
+            "which interface? Say -i with one of: {known}; `acsm interfaces` tells more of them"
+        ),
+        LiveError::Twice { interface } => {
+            format!("-i {interface} is there twice: each of its packets would count as two")
+        }
+        LiveError::NotShared { .. } => format!(
+            "{error}; it takes Linux 4.14 or newer (PACKET_FANOUT). Leave --capture-threads out: \
+             one thread sees everything too"
+        ),
+        other => return other.into(),
+    };
+    match is_wrong_usage {
+        true => Usage::new(anyhow::anyhow!(message)).into(),
+        false => anyhow::anyhow!(message),
+    }
+}
+
+/// The wall clock, which measures how long a link has been idle.
 fn now() -> Timestamp {
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Timestamp::from_nanos(u64::try_from(since_1970.as_nanos()).unwrap_or(u64::MAX))
@@ -175,12 +203,25 @@ fn report_change(change: Change<'_>) {
     }
 }
 
-fn warn_of_blind_spot(expression: &str, spot: BlindSpot) {
-    let (what, instead) = match spot {
-        BlindSpot::Vlan => ("packets with a VLAN tag", "EXPR or (vlan and EXPR)"),
-        BlindSpot::Ipv6Extensions => ("TCP behind IPv6 extension headers", "ip6 or EXPR"),
+fn warn(expression: &str, missed: MissedTraffic) {
+    let (what, instead) = match missed {
+        MissedTraffic::Vlan => ("packets with a VLAN tag", "EXPR or (vlan and EXPR)"),
+        MissedTraffic::Ipv6Extensions => ("TCP behind IPv6 extension headers", "ip6 or EXPR"),
     };
     stderr::message(format_args!(
         "acsm: warning: --filter `{expression}` may miss {what}; to see them too: {instead}"
     ));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn missing_permission_comes_with_its_remedy() {
+        let interface = "eth7".to_owned();
+        let denied = open_error(LiveError::NotPermitted { interface }).to_string();
+        assert!(denied.contains("setcap cap_net_raw+ep /"), "{denied}");
+        assert!(denied.contains("dist/acsm.service"), "{denied}");
+    }
 }

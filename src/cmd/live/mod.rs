@@ -21,10 +21,10 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 use clap::Args;
 
-use super::run_args::{OUTPUT, RUN, RunArgs};
 use super::alert_output::{AlertDestination, ExistingFile};
+use super::run_args::{OUTPUT, RUN, RunArgs};
 use super::{run_args, signals, stderr};
-use crate::capture::record::{Recorded, Recorder};
+use crate::capture::record::{Recorder, RecordingSource};
 use crate::engine::{ActiveRules, RunPlan, RunResult, run as run_engine};
 use crate::live::alerts::{AlertFanout, AlertSink};
 use crate::live::monitor::{Actions, Monitor, MonitorContext, SignalFlags};
@@ -141,7 +141,7 @@ pub fn run(args: &LiveArgs) -> anyhow::Result<ExitCode> {
     let recorder =
         args.capture.recorder(&source, plan.keyer).map_err(|error| args.with_user(error))?;
     let recorder = recorder.as_ref();
-    let mut source = Recorded::new(source, recorder);
+    let mut source = RecordingSource::new(source, recorder);
     let has_dashboard = args.wants_dashboard();
     let destination = args.alert_destination(has_dashboard);
     // Appended to, so that alerts of an earlier run, or from before a log rotation, are kept.

@@ -11,7 +11,7 @@ use super::store_run::{StoreResult, StoreRunner};
 use super::timeline::{Steps, Timeline};
 use super::truth::{Load, TruthFinder};
 use crate::capture::parse::Parser;
-use crate::capture::{CaptureError, FrameTally, Intake, Source};
+use crate::capture::{CaptureError, FrameCounts, PacketSlots, PacketSource};
 use crate::engine::alerts::AlertDifference;
 use crate::engine::batch::PacketBatch;
 use crate::engine::dispatch::GROUP;
@@ -24,7 +24,7 @@ use acsm_filters::{StoreError, StoreStats};
 #[derive(Debug)]
 pub struct Comparison {
     /// Frames, and why some were skipped.
-    pub frames: FrameTally,
+    pub frames: FrameCounts,
     /// What the trace asks of a store.
     pub load: Load,
     /// One for each run, in the order of the plan.
@@ -65,7 +65,7 @@ pub enum CompareError {
 /// store. `on_batch` is told the number of frames now and then; it ends early when `stop` is set.
 pub fn compare(
     plan: &ComparePlan,
-    source: &mut dyn Source,
+    source: &mut dyn PacketSource,
     parser: &Parser,
     stop: &AtomicBool,
     on_batch: &mut dyn FnMut(u64),
@@ -82,7 +82,7 @@ pub fn compare(
             seeds: plan.seeds.len(),
             finder,
             steps: Steps::new(),
-            frames: FrameTally::default(),
+            frames: FrameCounts::default(),
         };
         let failure = pass.read_all(source, parser, stop, on_batch)?;
         pass.finish(failure)
@@ -97,24 +97,24 @@ struct Pass<'scope, 'a> {
     seeds: usize,
     finder: TruthFinder<'a>,
     steps: Steps,
-    frames: FrameTally,
+    frames: FrameCounts,
 }
 
 impl<'scope, 'a: 'scope> Pass<'scope, 'a> {
     /// Reads to the end. Returns why that came early, if it did.
     fn read_all(
         &mut self,
-        source: &mut dyn Source,
+        source: &mut dyn PacketSource,
         parser: &Parser,
         stop: &AtomicBool,
         on_batch: &mut dyn FnMut(u64),
     ) -> Result<Option<CaptureError>, WorkerLost> {
         let mut packets = [Packet::UNSPECIFIED; GROUP];
         let failure = loop {
-            let mut intake = Intake::new(parser, &mut packets, &mut self.frames);
-            let more = source.fill(GROUP, &mut intake);
+            let mut slots = PacketSlots::new(parser, &mut packets, &mut self.frames);
+            let more = source.fill(&mut slots);
             // What was read before an end or an error counts.
-            let found = GROUP - intake.free_places();
+            let found = GROUP - slots.free();
             self.frames.add_packets(&packets[..found]);
             for packet in &packets[..found] {
                 if self.add(packet)? {

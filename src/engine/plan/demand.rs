@@ -2,7 +2,7 @@
 //! which rate.
 
 use crate::capture::parse::Parser;
-use crate::capture::{CaptureError, FrameTally, Source};
+use crate::capture::{CaptureError, FrameCounts, PacketSource};
 use crate::engine::batch::{Event, PacketBatch};
 use crate::engine::clock::{Phase, Tick};
 use crate::engine::dispatch::{DispatchPlan, Dispatcher};
@@ -20,7 +20,7 @@ const FIRST_FLOWS: usize = 1 << 16;
 #[derive(Debug, Clone, Default)]
 pub struct Demand {
     /// Frames, and why some were skipped.
-    pub frames: FrameTally,
+    pub frames: FrameCounts,
     /// Flows that arrived, each as often as it arrived anew.
     pub flows_came: u64,
     /// The most that were alive at once.
@@ -63,7 +63,7 @@ pub enum DemandError {
 /// Reads all of `source`, unless `goes_on`, told every few thousand frames how many were read, says
 /// no. Memory follows the number of flows.
 pub fn demand(
-    source: &mut dyn Source,
+    source: &mut dyn PacketSource,
     parser: &Parser,
     (keyer, machine): (&Keyer, &Machine),
     phase: Phase,
@@ -160,8 +160,7 @@ impl Census {
 
     fn insert(&mut self, number: u32, state: State, time: Timestamp, tick: Tick) {
         let until = self.until(state, tick);
-        let flow =
-            FlowRecord { state, is_alive: true, until, kept: true, first: time, last: time };
+        let flow = FlowRecord { state, is_alive: true, until, kept: true, first: time, last: time };
         let index = number as usize;
         if self.flows.len() <= index {
             self.flows.resize(index + 1, None);

@@ -192,7 +192,7 @@ fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::capture::FrameTally;
+    use crate::capture::FrameCounts;
     use crate::engine::{AlertDifference, Errors};
     use crate::report::compare::{Intervals, Load, Parameters};
     use crate::report::replay::ErrorReport;
@@ -235,7 +235,7 @@ mod tests {
 
     fn report(flows: u64, runs: Vec<Run>) -> CompareReport {
         CompareReport {
-            trace: TraceReport::new(&FrameTally::default(), &[], &[]),
+            trace: TraceReport::new(&FrameCounts::default(), &[], &[]),
             parameters: Parameters {
                 version: String::new(),
                 command: String::new(),

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher as _, BuildHasherDefault, Hash, Hasher, RandomState};
 
-use crate::capture::FrameTally;
+use crate::capture::FrameCounts;
 use crate::capture::parse::Skip;
 use crate::flow::{FlowKey, FlowKeyKind, Keyer, Packet, TcpFlags};
 use crate::time::Timestamp;
@@ -16,7 +16,7 @@ const XMAS: TcpFlags = TcpFlags::FIN.with(TcpFlags::PSH).with(TcpFlags::URG);
 #[derive(Debug)]
 pub struct Facts {
     /// Frames, TCP packets, skipped frames by reason, the time span.
-    pub frames: FrameTally,
+    pub frames: FrameCounts,
     /// TCP packets over IPv6.
     pub ipv6_tcp_packets: u64,
     /// TCP packets with each flag, in the order of [`TcpFlags::NAMED`].
@@ -34,7 +34,7 @@ pub struct Facts {
 impl Default for Facts {
     fn default() -> Self {
         Facts {
-            frames: FrameTally::default(),
+            frames: FrameCounts::default(),
             ipv6_tcp_packets: 0,
             flag_packets: [0; 8],
             null_packets: 0,

@@ -4,7 +4,7 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::prediction::Prediction;
-use crate::engine::{AlertDifference, Errors, Lookups, RunResult, RunPlan};
+use crate::engine::{AlertDifference, Errors, Lookups, RunPlan, RunResult};
 use crate::report::trace::TraceReport;
 use acsm_filters::{Backend, GateStats, RecycleAt, Sizing};
 

@@ -1,27 +1,27 @@
-//! Which interfaces there are, and why one cannot be captured from.
+//! The interfaces of this machine, and why one cannot be captured from.
 
 use pcap::{Capture, ConnectionStatus, Device};
 
-use super::super::{Interface, LiveError};
-use super::tap::words;
+use super::super::Interface;
+use crate::capture::LiveError;
 
-/// Interfaces of this machine, as the system orders them. Each is opened for a moment, to see
-/// whether that is allowed.
+/// The interfaces of this machine, in the order of the system. Each is opened briefly to find out
+/// whether that is permitted.
 pub fn interfaces() -> Result<Vec<Interface>, LiveError> {
     let devices = devices().map_err(|error| LiveError::Interface {
         interface: "any interface".to_owned(),
-        message: words(&error),
+        message: message_of(&error),
     })?;
     Ok(devices.into_iter().map(describe).collect())
 }
 
-/// Their names, as far as the system tells.
+/// The names of the interfaces, separated by commas.
 pub(super) fn known_interfaces() -> String {
     let names = devices().unwrap_or_default().into_iter().map(|device| device.name);
     names.collect::<Vec<_>>().join(", ")
 }
 
-/// What libpcap could capture from, without what TCP never comes from: opening a D-Bus would even
+/// The devices of libpcap without those that never carry TCP; opening a D-Bus device would even
 /// start a program.
 fn devices() -> Result<Vec<Device>, pcap::Error> {
     let is_no_network =
@@ -38,14 +38,14 @@ fn describe(device: Device) -> Interface {
         ConnectionStatus::Disconnected => "no link",
         _ => "up",
     };
-    // Not promiscuous: a look should not change the interface.
+    // Not promiscuous: listing must not change the interface.
     let opened = Capture::from_device(device.name.as_str()).and_then(|capture| capture.open());
-    let refused = opened.err().map(|error| why_not(&device.name, &words(&error)));
+    let refused = opened.err().map(|error| open_error(&device.name, &message_of(&error)));
     Interface {
         loopback: flags.is_loopback(),
         state,
         addresses: device.addresses.iter().map(|address| address.addr).collect(),
-        // Down is no lack of permission.
+        // An interface that is down may be permitted.
         capture_allowed: matches!(refused, None | Some(LiveError::Down { .. })),
         reason: refused.map(|error| short(&error)),
         description: device.desc,
@@ -53,7 +53,15 @@ fn describe(device: Device) -> Interface {
     }
 }
 
-/// A reason that fits a table.
+/// The message of libpcap's error.
+pub(super) fn message_of(error: &pcap::Error) -> String {
+    match error {
+        pcap::Error::PcapError(message) => message.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// A reason short enough for a table.
 fn short(error: &LiveError) -> String {
     match error {
         LiveError::NotPermitted { .. } => "needs CAP_NET_RAW".to_owned(),
@@ -63,19 +71,17 @@ fn short(error: &LiveError) -> String {
     }
 }
 
-/// What libpcap's words on opening an interface mean.
-pub(super) fn why_not(interface: &str, message: &str) -> LiveError {
+/// The error for a message of libpcap on opening an interface.
+pub(super) fn open_error(interface: &str, message: &str) -> LiveError {
     let interface = interface.to_owned();
-    let says = |words: &[&str]| words.iter().any(|word| message.contains(word));
-    if says(&["ermission", "not permitted"]) {
-        let program = std::env::current_exe().map(|path| path.display().to_string());
-        let program = program.unwrap_or_else(|_| "$(command -v acsm)".to_owned());
-        return LiveError::NotPermitted { interface, program };
+    let contains = |parts: &[&str]| parts.iter().any(|part| message.contains(part));
+    if contains(&["ermission", "not permitted"]) {
+        return LiveError::NotPermitted { interface };
     }
-    if says(&["No such device", "doesn't exist"]) {
+    if contains(&["No such device", "doesn't exist"]) {
         return LiveError::NoSuchInterface { interface, known: known_interfaces() };
     }
-    if says(&["not up"]) {
+    if contains(&["not up"]) {
         return LiveError::Down { interface };
     }
     LiveError::Interface { interface, message: message.to_owned() }
@@ -86,14 +92,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_missing_is_said() {
-        let text = |message| why_not("eth7", message).to_string();
-        let denied = text("socket: Operation not permitted");
-        assert!(denied.contains("setcap cap_net_raw+ep /"), "{denied}");
-        assert!(denied.contains("dist/acsm.service"), "{denied}");
-        let missing = text("SIOCGIFHWADDR: No such device");
+    fn messages_of_libpcap_are_classified() {
+        let error = |message| open_error("eth7", message);
+        let denied = error("socket: Operation not permitted");
+        assert!(matches!(denied, LiveError::NotPermitted { .. }), "{denied}");
+        let missing = error("SIOCGIFHWADDR: No such device").to_string();
         assert!(missing.starts_with("there is no interface eth7; there are: "), "{missing}");
-        assert!(text("That device is not up").contains("ip link set eth7 up"));
-        assert_eq!(text("odd"), "cannot capture on eth7: odd");
+        assert!(matches!(error("That device is not up"), LiveError::Down { .. }));
+        assert_eq!(error("odd").to_string(), "cannot capture on eth7: odd");
     }
 }

@@ -1,16 +1,11 @@
-//! Live capture proper.
+//! Live capture with libpcap.
 
-mod batch;
-mod blind_spots;
-mod fanout;
+mod interface_handle;
+mod interface_set;
 mod interfaces;
-mod lanes;
-mod offloads;
+mod linux_sockets;
 mod source;
-mod tap;
-mod taps;
 mod threads;
 
-pub use blind_spots::blind_spots;
 pub use interfaces::interfaces;
 pub use source::LiveSource;

@@ -1,20 +1,20 @@
-//! All interfaces of a run as one [`Source`], read by one thread or by several.
+//! All interfaces of a run as one [`PacketSource`], read by one thread or by several.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::super::{LiveCounts, LiveError, LiveOptions};
-use super::fanout::Group;
+use super::super::{LiveCounts, LiveOptions};
+use super::interface_handle::{HandleConfig, InterfaceHandle};
+use super::interface_set::InterfaceSet;
 use super::interfaces::known_interfaces;
-use super::tap::{Tap, TapPlan};
-use super::taps::Taps;
-use super::threads::Threads;
-use crate::capture::{CaptureError, Frame, LinkType, Source};
+use super::linux_sockets::FanoutGroup;
+use super::threads::CaptureThreads;
+use crate::capture::{CaptureError, Frame, LinkType, LiveError, PacketSource};
 use crate::time::{NANOS_PER_SEC, Timestamp};
 
-/// Silence is told at least this often.
+/// The longest time that one wait takes.
 const TICK_NANOS: u64 = NANOS_PER_SEC / 4;
-/// Capture threads tell each other's reader more often: it holds back what they might overtake.
+/// The same for capture threads: shorter, because frames of the others are held back for them.
 const THREAD_TICK_NANOS: u64 = NANOS_PER_SEC / 20;
 
 /// Frames from interfaces, in time order.
@@ -24,50 +24,51 @@ pub struct LiveSource {
     counts: Arc<LiveCounts>,
 }
 
-/// Who reads.
+/// Which thread captures.
 enum Reading {
-    /// The thread that asks for frames.
-    Here(Taps),
-    /// Others, who share every interface.
-    Threads(Threads),
+    /// The one that asks for frames.
+    ThisThread(InterfaceSet),
+    /// Several others, which share every interface.
+    CaptureThreads(CaptureThreads),
 }
 
 impl LiveSource {
     /// Opens all interfaces, or none.
     pub fn open(options: LiveOptions) -> Result<LiveSource, LiveError> {
-        check(&options.interfaces)?;
+        check_names(&options.interfaces)?;
         let threads = options.capture_threads.max(1);
         let counts = Arc::new(LiveCounts::new(&options.interfaces, threads));
-        let shared: Vec<Option<Arc<Group>>> =
+        let groups: Vec<Option<Arc<FanoutGroup>>> =
             options.interfaces.iter().map(|_| (threads > 1).then(Arc::default)).collect();
         let tick_nanos = if threads > 1 { THREAD_TICK_NANOS } else { TICK_NANOS };
         let open_all = |_| {
-            let tap = |(at, group): (usize, &Option<Arc<Group>>)| {
+            let open = |(interface, group): (usize, &Option<Arc<FanoutGroup>>)| {
                 let (counts, group) = (Arc::clone(&counts), group.clone());
-                Tap::open(&options, TapPlan { at, counts, group })
+                InterfaceHandle::open(&options, HandleConfig { interface, counts, group })
             };
-            let taps = shared.iter().enumerate().map(tap).collect::<Result<_, _>>()?;
-            Ok(Taps::new(options.clone(), taps, tick_nanos))
+            let handles = groups.iter().enumerate().map(open).collect::<Result<_, _>>()?;
+            Ok(InterfaceSet::new(options.clone(), handles, tick_nanos))
         };
-        let mut all = (0..threads).map(open_all).collect::<Result<Vec<Taps>, LiveError>>()?;
-        let mut link_types: Vec<_> = all.iter().flat_map(Taps::link_types).collect();
+        let mut sets =
+            (0..threads).map(open_all).collect::<Result<Vec<InterfaceSet>, LiveError>>()?;
+        let mut link_types: Vec<_> = sets.iter().flat_map(InterfaceSet::link_types).collect();
         link_types.sort_unstable();
         link_types.dedup();
-        let reading = match all.pop() {
-            Some(taps) if all.is_empty() => Reading::Here(taps),
+        let reading = match sets.pop() {
+            Some(only) if sets.is_empty() => Reading::ThisThread(only),
             last => {
-                all.extend(last);
-                // Handles saw everything until they joined the others: all begin now.
-                all.iter_mut().for_each(Taps::forget_drops);
+                sets.extend(last);
+                // Each handle got all frames until it joined its group: all begin now.
+                sets.iter_mut().for_each(InterfaceSet::forget_drops);
                 let start = (options.clock)();
-                all.iter_mut().for_each(|taps| taps.begin_at(start));
-                Reading::Threads(Threads::new(all))
+                sets.iter_mut().for_each(|set| set.begin_at(start));
+                Reading::CaptureThreads(CaptureThreads::new(sets))
             }
         };
         Ok(LiveSource { reading, link_types, counts })
     }
 
-    /// What was seen and lost; others can keep and read it.
+    /// The counters, for other threads to read.
     pub fn counts(&self) -> Arc<LiveCounts> {
         Arc::clone(&self.counts)
     }
@@ -78,8 +79,8 @@ impl LiveSource {
     }
 }
 
-/// There must be some, each once.
-fn check(interfaces: &[String]) -> Result<(), LiveError> {
+/// There must be at least one interface, and each only once.
+fn check_names(interfaces: &[String]) -> Result<(), LiveError> {
     if interfaces.is_empty() {
         return Err(LiveError::NoInterface { known: known_interfaces() });
     }
@@ -90,19 +91,19 @@ fn check(interfaces: &[String]) -> Result<(), LiveError> {
     }
 }
 
-impl Source for LiveSource {
+impl PacketSource for LiveSource {
     #[inline]
     fn next_frame(&mut self) -> Result<Option<Frame<'_>>, CaptureError> {
         while self.may_wait() {
             self.wait()?;
         }
         let captured = match &mut self.reading {
-            Reading::Here(taps) => taps.next(),
-            Reading::Threads(threads) => threads.next(),
+            Reading::ThisThread(set) => set.next(),
+            Reading::CaptureThreads(threads) => threads.next(),
         };
         let Some(captured) = captured else { return Ok(None) };
-        if let Some(counts) = self.counts.tap(captured.interface) {
-            counts.count(captured.frame.wire_bytes);
+        if let Some(counters) = self.counts.interface(captured.interface) {
+            counters.count(captured.frame.wire_bytes);
         }
         Ok(Some(captured.frame))
     }
@@ -110,15 +111,15 @@ impl Source for LiveSource {
     #[inline]
     fn may_wait(&self) -> bool {
         match &self.reading {
-            Reading::Here(taps) => !taps.is_ready(),
-            Reading::Threads(threads) => !threads.is_ready(),
+            Reading::ThisThread(set) => !set.is_ready(),
+            Reading::CaptureThreads(threads) => !threads.is_ready(),
         }
     }
 
     fn wait(&mut self) -> Result<Option<Timestamp>, CaptureError> {
         Ok(match &mut self.reading {
-            Reading::Here(taps) => taps.wait()?,
-            Reading::Threads(threads) => threads.wait(Duration::from_nanos(TICK_NANOS))?,
+            Reading::ThisThread(set) => set.wait()?,
+            Reading::CaptureThreads(threads) => threads.wait(Duration::from_nanos(TICK_NANOS))?,
         })
     }
 

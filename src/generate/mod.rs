@@ -1,0 +1,65 @@
+//! Generating traces: seeded, labelled, with exact counts.
+//!
+//! # Properties
+//!
+//! - The same [`TraceSpec`] gives the same bytes on every machine.
+//! - A trace has exactly as many packets as specified, attacks included; and exactly as many flows
+//!   (directed address pairs, as `acsm inspect` counts them), to which those of attacks are added.
+//! - Packets are in time order, from [`TraceSpec::START`] on; sequence and acknowledgement numbers
+//!   agree; checksums are right for payloads of zeros, which is what they are.
+//! - Memory is proportional to the conversations active at once, not to the length of the trace.
+//!
+//! # Usage
+//!
+//! ```
+//! use acsm::generate::{Profile, Trace, TraceSpec};
+//!
+//! let spec = TraceSpec { packets: 5_000, flows: 400, ..TraceSpec::new(Profile::Realistic) };
+//! let mut pcap = Vec::new();
+//! let truth = Trace::new(spec)?.write(&mut pcap)?;
+//! assert_eq!((truth.packets, truth.counts.flows), (5_000, 400));
+//! # Ok::<(), acsm::generate::TraceError>(())
+//! ```
+//!
+//! # Implementation
+//!
+//! A profile ([`realistic`], [`paper`]) plans conversations one by one, in the order of their
+//! starts. Sizes are drawn twice from the same seed: first to add them up, then to divide the
+//! packets. The schedule keeps the active talkers in a heap by time; each creates its next packet
+//! when it is due. Attacks are talkers like any other.
+//!
+//! | file | what |
+//! |---|---|
+//! | `spec` | [`TraceSpec`], [`TraceError`] |
+//! | `generator` | [`Trace`]: from the specification to the pcap file |
+//! | `truth`, `counts` | the ground truth, and the counts of flows in it |
+//! | `realistic`, `paper` | the profiles of ordinary traffic |
+//! | `conversation`, `connection`, `one_way` | TCP connections, packet by packet |
+//! | `attack`, `attack_kind` | attacks |
+//! | `schedule` | packets of all senders in time order |
+//! | `segment` | the bytes of a packet |
+//! | `address_plan`, `distributions` | addresses; random sizes and times |
+
+mod address_plan;
+mod attack;
+mod attack_kind;
+mod connection;
+mod conversation;
+mod counts;
+mod distributions;
+mod generator;
+mod one_way;
+pub mod paper;
+pub mod realistic;
+mod schedule;
+mod segment;
+mod spec;
+mod truth;
+
+pub use crate::capture::Precision;
+pub use attack_kind::{AttackKind, UnknownAttack};
+pub use counts::FlowCounts;
+pub use generator::Trace;
+pub use segment::Link;
+pub use spec::{Format, Profile, TraceError, TraceSpec};
+pub use truth::{AttackTruth, Part, Truth};
