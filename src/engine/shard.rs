@@ -45,7 +45,9 @@ pub struct ShardWork<'a> {
     pub events: &'a [Event],
     /// The packets of the whole batch; read only where an event does not say enough.
     pub packets: &'a [Packet],
-    /// How events are judged.
+    /// The state machine of each flow.
+    pub machine: &'a Machine,
+    /// How events are judged beside.
     pub rules: &'a ShardRules<'a>,
     /// The true answers, by packet, to go on from in place of the store's own: the open loop.
     pub given: Option<&'a [Lookup]>,
@@ -67,9 +69,7 @@ pub enum Wanted {
 /// How events are judged: the same for all shards of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct ShardRules<'a> {
-    /// The state machine of each flow.
-    pub machine: &'a Machine,
-    /// Its half-open states, which age sooner.
+    /// The half-open states of the machine, which age sooner.
     pub half_open: &'a [bool; State::LIMIT],
     /// The rules whose alerts are shown; the others are only counted.
     pub shown: RuleSet,
@@ -224,31 +224,19 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
         }
         let epoch = self.store.epoch(event.epoch);
         let cached = if Self::CACHES { self.cache.get(event.id, epoch) } else { None };
-        let found = match cached {
-            Some(_) => None,
-            None => Some(self.look_up(n, event, epoch)),
+        let (answer, is_fresh, found) = match cached {
+            Some(cached) => (cached.answer, cached.is_fresh, None),
+            None => {
+                let found = self.look_up(n, event, epoch);
+                (found.answer, false, Some(found))
+            }
         };
-        let answer = match (cached, &found) {
-            (Some(cached), _) => cached.answer,
-            (None, Some(found)) => found.answer,
-            (None, None) => Lookup::Absent,
-        };
-        let outcome = event.step(work.rules.machine, answer);
+        let outcome = event.step(work.machine, answer);
         self.stats.lookups.count(answer);
-        if let Next::Go(state) = outcome.next {
-            self.stats.entered[state.index()] += 1;
-        }
-        let (basis, next) = match work.given {
-            None => (answer, outcome.next),
-            Some(truths) => given(work.rules.machine, event, truths, (answer, outcome.next)),
-        };
-        let is_fresh = cached.is_some_and(|cached| cached.is_fresh && cached.answer == basis);
-        let state = match (basis, next) {
+        let state = match (answer, outcome.next) {
             // Most packets: their flow was touched in this epoch before.
-            (Lookup::Known(state), Next::Keep) if is_fresh => Some(state),
-            (Lookup::DontKnow, Next::Keep) if is_fresh => None,
-            (Lookup::Absent, Next::Keep | Next::Delete) if !work.rules.touch_absent => None,
-            _ => self.write(work, n, event, (basis, next), found),
+            (Lookup::Known(state), Next::Keep) if is_fresh && work.given.is_none() => Some(state),
+            (answer, next) => self.follow(work, n, event, (answer, next, is_fresh), found),
         };
         self.events_since_sweep += 1;
         if self.events_since_sweep == SWEEP_EVERY {
@@ -265,6 +253,32 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
             self.cache.keep(event.id, &found, epoch);
         }
         found
+    }
+
+    /// What follows from an answer: writes the store where anything changes. Returns the state of
+    /// the flow now, if known.
+    #[inline]
+    fn follow(
+        &mut self,
+        work: &ShardWork<'_>,
+        n: usize,
+        event: &Event,
+        (answer, next, is_fresh): (Lookup, Next, bool),
+        found: Option<Found<S::Handle>>,
+    ) -> Option<State> {
+        if let Next::Go(state) = next {
+            self.stats.entered[state.index()] += 1;
+        }
+        let (basis, next) = match work.given {
+            None => (answer, next),
+            Some(truths) => given(work.machine, event, truths, (answer, next)),
+        };
+        match (basis, next) {
+            (Lookup::Known(state), Next::Keep) if is_fresh && basis == answer => Some(state),
+            (Lookup::DontKnow, Next::Keep) if is_fresh && basis == answer => None,
+            (Lookup::Absent, Next::Keep | Next::Delete) if !work.rules.touch_absent => None,
+            _ => self.write(work, n, event, (basis, next), found),
+        }
     }
 
     /// Brings what follows into the store. Returns the state of the flow now, if known.

@@ -116,7 +116,6 @@ impl ShardStage {
             return;
         }
         let rules = ShardRules {
-            machine: &self.active.rules.machine,
             half_open: &self.half_open,
             shown: self.active.shown,
             keyer: self.settings.keyer,
@@ -128,7 +127,8 @@ impl ShardStage {
             None => Wanted::Alerts,
         };
         let packets = batch.packets.as_slice();
-        let work = ShardWork { events, packets, rules: &rules, given: None, wanted };
+        let machine = &self.active.rules.machine;
+        let work = ShardWork { events, packets, machine, rules: &rules, given: None, wanted };
         self.shard.process(&work, &mut output.shard);
         if let Some(shadow) = &mut self.shadow {
             shadow.check(&work, &output.shard.answers, &mut output.shadow);

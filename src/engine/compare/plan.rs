@@ -81,7 +81,6 @@ impl ComparePlan {
         half_open: &'a [bool; State::LIMIT],
     ) -> ShardRules<'a> {
         ShardRules {
-            machine: &self.active.rules.machine,
             half_open,
             shown: self.active.shown,
             keyer,

@@ -87,6 +87,7 @@ impl<'a> StoreRunner<'a> {
         let work = ShardWork {
             events: seed.events.of_shard(number),
             packets: batch.packets.as_slice(),
+            machine: &plan.active.rules.machine,
             rules: &plan.shard_rules(self.keyer, &self.half_open),
             given: self.open_loop.then_some(&batch.answers),
             wanted: Wanted::Answers,

@@ -81,7 +81,8 @@ impl<'a> TruthFinder<'a> {
         let TruthFinder { plan, exact, load, events, half_open, .. } = self;
         let rules = plan.shard_rules(self.keyer, half_open);
         let wanted = Wanted::Answers;
-        let work = ShardWork { events, packets, rules: &rules, given: None, wanted };
+        let machine = &plan.active.rules.machine;
+        let work = ShardWork { events, packets, machine, rules: &rules, given: None, wanted };
         find_truth(exact, &work, |_, found| {
             match found.answer {
                 Lookup::Known(state) => load.lookups_extant[state.index()] += 1,

@@ -74,8 +74,7 @@ pub fn demand(
     let mut dispatcher = Dispatcher::new(&plan);
     let half_open = machine.half_open();
     let (shown, touch_absent, stopwatch) = (RuleSet::EMPTY, false, || 0);
-    let rules =
-        ShardRules { machine, half_open: &half_open, shown, keyer, touch_absent, stopwatch };
+    let rules = ShardRules { half_open: &half_open, shown, keyer, touch_absent, stopwatch };
     let mut exact = exact_shard(true, FIRST_FLOWS)?;
     let mut census = Census { half_open, ..Census::default() };
     let (mut batch, mut events) = (PacketBatch::default(), Vec::new());
@@ -85,7 +84,7 @@ pub fn demand(
         let packets = batch.packets.as_slice();
         batch.events.in_capture_order(packets.len(), &mut events);
         let (given, wanted) = (None, Wanted::Answers);
-        let work = ShardWork { events: &events, packets, rules: &rules, given, wanted };
+        let work = ShardWork { events: &events, packets, machine, rules: &rules, given, wanted };
         find_truth(&mut exact, &work, |event, truth| {
             if let Some(packet) = packets.get(event.index as usize) {
                 census.add(event, packet.time, truth);
