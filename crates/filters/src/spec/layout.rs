@@ -13,12 +13,12 @@ pub enum LayoutKind {
     Blocked(usize),
 }
 
-/// No blocked layout has more lines a flow.
+/// The most lines per flow of a blocked layout.
 pub const BLOCKED_LINES_LIMIT: usize = 3;
 
 impl LayoutKind {
-    /// What measures best: two lines a flow err little more than cells anywhere, and take a third
-    /// less time. Stores without cells have nothing to lay out.
+    /// The layout that measures best: two lines per flow err little more than spread cells, and
+    /// take a third less time. Stores without cells have no layout.
     pub const fn best_for(backend: Backend) -> LayoutKind {
         match backend.has_cells() {
             true => LayoutKind::Blocked(2),
@@ -63,7 +63,7 @@ impl FromStr for LayoutKind {
     }
 }
 
-/// The k that makes it least likely that a stranger finds no empty cell.
+/// The k with the lowest false positive rate.
 pub(super) fn best_hashes(
     layout: LayoutKind,
     cells: f64,
