@@ -23,6 +23,7 @@ mod rule_args;
 mod rules;
 mod run_args;
 mod signals;
+mod spec_message;
 mod stopwatch;
 mod store_args;
 mod talk;

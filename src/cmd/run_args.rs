@@ -10,7 +10,7 @@ use clap::Args;
 
 use super::rule_args::RuleArgs;
 use super::store_args::StoreArgs;
-use super::{Usage, output, stopwatch};
+use super::{Usage, output, spec_message, stopwatch};
 use crate::engine::{Lookups, Outcome, RunError, RunPlan, Watch};
 use crate::report::replay::{Prediction, Summary, page};
 use crate::report::text::{bytes, grouped};
@@ -96,8 +96,8 @@ impl RunArgs {
             stopwatch: stopwatch::nanos,
             rules,
         };
-        self.store.check_variants(plan.store.backend).map_err(Usage::new)?;
-        let sizing = plan.store.sizing().map_err(Usage::new)?;
+        self.store.check_variants(plan.store.backend).map_err(spec_message::usage)?;
+        let sizing = plan.store.sizing().map_err(spec_message::usage)?;
         self.announce(&plan, &sizing);
         Ok((plan, sizing))
     }
