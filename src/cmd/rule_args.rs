@@ -110,7 +110,7 @@ impl RuleArgs {
     /// Reads the suppression list, if there is one.
     pub fn suppressions(&self, rules: &Rules) -> anyhow::Result<Suppressions> {
         match &self.suppress {
-            Some(path) => Ok(Suppressions::load(path, &rules.book)?),
+            Some(path) => Ok(Suppressions::load(path, &rules.list)?),
             None => Ok(Suppressions::default()),
         }
     }

@@ -82,7 +82,7 @@ impl RunArgs {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let plan = RunPlan {
             store: self.store.spec(self.rules.default_backend(), rules.machine.states().len()),
-            shown: rules.book.on_in(self.rules.preset()),
+            shown: rules.list.on_in(self.rules.preset()),
             suppressions: self.rules.suppressions(&rules)?,
             keyer,
             phase: self.store.shape.phase(),

@@ -81,7 +81,7 @@ impl<'a> AlertFilter<'a> {
     /// Goes on under other rules. Cool-downs go on too, unless rules got other numbers.
     pub fn follow(&mut self, new: &'a NewRules, hash_key: HashKey) {
         let names = |rules: &Rules| -> Vec<String> {
-            rules.book.iter().map(|rule| rule.name.clone()).collect()
+            rules.list.iter().map(|rule| rule.name.clone()).collect()
         };
         if names(self.rules) != names(&new.rules) {
             self.cooldowns = Cooldowns::new(COOLDOWN_ENTRIES, hash_key);
@@ -92,14 +92,14 @@ impl<'a> AlertFilter<'a> {
 
     /// Whether `alert` is shown. If so, it learns how many like it were left out before it.
     pub fn admits(&mut self, alert: &mut Alert, mute_no_session: bool) -> bool {
-        let Some(rule) = self.rules.book.get(alert.rule) else { return false };
+        let Some(rule) = self.rules.list.get(alert.rule) else { return false };
         let (src, dst) = (alert.packet.src, alert.packet.dst);
         self.now = self.now.max(alert.time);
         if mute_no_session && rule.kind == RuleKind::NoSession {
             self.left_out.muted += 1;
             return false;
         }
-        let home = &self.rules.hygiene.home_networks;
+        let home = &self.rules.limits.home_networks;
         if !home.is_empty() && !home.iter().any(|net| net.contains(src) || net.contains(dst)) {
             self.left_out.foreign += 1;
             return false;
@@ -134,6 +134,6 @@ impl<'a> AlertFilter<'a> {
             self.second = second;
             self.shown_this_second = 0;
         }
-        self.shown_this_second < self.rules.hygiene.alerts_per_second
+        self.shown_this_second < self.rules.limits.alerts_per_second
     }
 }

@@ -113,8 +113,8 @@ pub(super) fn carried_over(
     new: &Rules,
 ) -> [u64; RuleSet::LIMIT] {
     let mut carried = [0; RuleSet::LIMIT];
-    for rule in old.book.iter() {
-        let place = new.book.iter().find(|other| other.name == rule.name);
+    for rule in old.list.iter() {
+        let place = new.list.iter().find(|other| other.name == rule.name);
         let count = counts.get(usize::from(rule.id.0));
         if let (Some(place), Some(count)) = (place, count)
             && let Some(carried) = carried.get_mut(usize::from(place.id.0))

@@ -80,7 +80,7 @@ fn plan(args: &CompareArgs) -> anyhow::Result<ComparePlan> {
     Ok(ComparePlan {
         runs: Vec::new(),
         seeds: args.seeds(),
-        shown: rules.book.on_in(args.rules.preset()),
+        shown: rules.list.on_in(args.rules.preset()),
         suppressions: args.rules.suppressions(&rules)?,
         keyer,
         phase: args.shape.phase(),

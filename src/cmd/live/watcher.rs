@@ -98,7 +98,7 @@ impl<'a> Watcher<'a> {
         let Watched { plan, rule_args, shelf, rules, .. } = &self.watched;
         let fresh = rule_args.load(plan.keyer.kind)?;
         let new = NewRules {
-            shown: fresh.book.on_in(rule_args.preset()),
+            shown: fresh.list.on_in(rule_args.preset()),
             suppressions: rule_args.suppressions(&fresh)?,
             rules: fresh,
         };
@@ -181,7 +181,7 @@ impl<'a> Observer<'a> for Watcher<'a> {
             &snapshot,
             ViewContext {
                 rules: *rules.borrow(),
-                shown: rules.borrow().book.on_in(rule_args.preset()),
+                shown: rules.borrow().list.on_in(rule_args.preset()),
                 spec: &plan.store,
                 sizing,
                 interfaces: counts.interfaces(),

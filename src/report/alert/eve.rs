@@ -192,7 +192,7 @@ mod tests {
             wire_bytes: 60,
         };
         Alert {
-            rule: rules.book.find("flow_fin").unwrap().id,
+            rule: rules.list.find("flow_fin").unwrap().id,
             time: packet.time,
             packet,
             flow: FlowId(u128::MAX),
@@ -210,7 +210,7 @@ mod tests {
         let alert = alert(&rules);
         let mut line = Vec::new();
         let names = Names { rules: &rules, backend: "kbf" };
-        Eve::new(names).append(&alert, rules.book.get(alert.rule).unwrap(), &mut line);
+        Eve::new(names).append(&alert, rules.list.get(alert.rule).unwrap(), &mut line);
         assert_eq!(line.iter().filter(|&&byte| byte == b'\n').count(), 1);
         let value: Value = serde_json::from_slice(&line).unwrap();
         assert_eq!(value["timestamp"], "2024-02-29T12:00:00.123456+0000");

@@ -59,7 +59,7 @@ impl<'a> AlertOutput<'a> {
 impl Sink for AlertOutput<'_> {
     fn alert(&mut self, alert: &Alert) -> io::Result<()> {
         let names = self.names;
-        let Some(rule) = names.rules.book.get(alert.rule) else { return Ok(()) };
+        let Some(rule) = names.rules.list.get(alert.rule) else { return Ok(()) };
         if rule.severity > self.min_severity {
             return Ok(());
         }

@@ -142,7 +142,7 @@ impl View {
         let lookups = tally.lookups;
         let sum = |of: fn(&InterfaceCounts) -> u64| -> u64 { interfaces.iter().map(of).sum() };
         let by_rule = |counts: &[u64]| {
-            let pairs = rules.book.iter().zip(counts.iter().copied());
+            let pairs = rules.list.iter().zip(counts.iter().copied());
             map(pairs.filter(|(_, n)| *n > 0).map(|(rule, n)| (rule.name.as_str(), n)))
         };
         let top = snapshot.top.as_ref();
@@ -164,7 +164,7 @@ impl View {
                 ("dont_know", lookups.dont_know),
             ]),
             entered: entered(rules, &tally.entered),
-            rules: rules.book.iter().map(|rule| RuleView::new(rule, context.shown)).collect(),
+            rules: rules.list.iter().map(|rule| RuleView::new(rule, context.shown)).collect(),
             alerts: by_rule(&snapshot.shown),
             only_counted: by_rule(&tally.only_counted),
             left_out: map(snapshot.left_out.by_reason()),
