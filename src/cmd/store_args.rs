@@ -8,7 +8,7 @@ use crate::engine::Phase;
 use crate::units::{parse_bytes, parse_count, parse_duration_nanos, parse_share};
 use acsm_filters::{
     Backend, Budget, Expire, GateSpec, KbfDecode, LayoutKind, RecycleAt, SbfRules, Setting,
-    SpecError, StoreSpec,
+    SpecError, StoreSpec, UnknownLayout,
 };
 
 /// Heading of the options for comparison with the papers.
@@ -194,7 +194,7 @@ pub(super) fn parse_idle_timeout(text: &str) -> Result<u64, String> {
 }
 
 fn parse_layout(text: &str) -> Result<LayoutKind, String> {
-    text.parse().map_err(|error| message(&error))
+    text.parse().map_err(|UnknownLayout| message(&SpecError::Layout))
 }
 
 fn parse_gate(text: &str) -> Result<GateChoice, String> {

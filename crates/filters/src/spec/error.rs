@@ -4,7 +4,9 @@ use std::fmt;
 
 use thiserror::Error;
 
-use super::{BHBF_CELL_BITS, Backend, HASHES_LIMIT, LayoutKind, MEMORY_LIMIT_BYTES};
+use super::{
+    BHBF_CELL_BITS, BLOCKED_LINES_LIMIT, Backend, HASHES_LIMIT, LayoutKind, MEMORY_LIMIT_BYTES,
+};
 use crate::state::State;
 
 /// A setting of a [`StoreSpec`](super::StoreSpec) that not every store has.
@@ -88,8 +90,8 @@ pub enum SpecError {
         /// The most that fit.
         most: usize,
     },
-    /// A text that names no layout, or a layout with an impossible number of lines.
-    #[error("no such layout: there are spread, blocked:1, blocked:2 and blocked:3")]
+    /// A blocked layout with an impossible number of lines.
+    #[error("a blocked layout has 1 to {BLOCKED_LINES_LIMIT} lines per flow")]
     Layout,
     /// A cell width that does not exist or does not fit the states.
     #[error("cells of {bits} bits: a cell has 8, 16 or 32 bits, and {states} states need {needed}")]

@@ -2,7 +2,9 @@
 
 use std::str::FromStr;
 
-use super::{Backend, HASHES_LIMIT, SpecError};
+use thiserror::Error;
+
+use super::{Backend, HASHES_LIMIT};
 
 /// Where the cells of a flow lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -51,14 +53,19 @@ impl LayoutKind {
     }
 }
 
-impl FromStr for LayoutKind {
-    type Err = SpecError;
+/// A text that names no layout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("no such layout: there are spread, blocked:1, blocked:2 and blocked:3")]
+pub struct UnknownLayout;
 
-    fn from_str(text: &str) -> Result<LayoutKind, SpecError> {
+impl FromStr for LayoutKind {
+    type Err = UnknownLayout;
+
+    fn from_str(text: &str) -> Result<LayoutKind, UnknownLayout> {
         match text.strip_prefix("blocked:").map(str::parse) {
             None if text == "spread" => Ok(LayoutKind::Spread),
             Some(Ok(lines @ 1..=BLOCKED_LINES_LIMIT)) => Ok(LayoutKind::Blocked(lines)),
-            _ => Err(SpecError::Layout),
+            _ => Err(UnknownLayout),
         }
     }
 }

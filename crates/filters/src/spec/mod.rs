@@ -42,7 +42,7 @@ pub use footprint::{
     cells_per_line, fcf_buckets_per_line, fcf_fingerprints,
 };
 pub use gate::GateSpec;
-pub use layout::{BLOCKED_LINES_LIMIT, LayoutKind};
+pub use layout::{BLOCKED_LINES_LIMIT, LayoutKind, UnknownLayout};
 
 /// What decides how much memory a store gets.
 #[derive(Debug, Clone, Copy, PartialEq)]
