@@ -75,7 +75,7 @@ fn operator_plan() -> RunPlan {
     let mut plan = replay_plan(Backend::Fcf, 1);
     plan.rules = Rules::load("tcp-connection").expect("rules that come with acsm");
     plan.keyer.kind = FlowKeyKind::Connection;
-    plan.shown = plan.rules.book.on_in(Preset::Operator);
+    plan.shown = plan.rules.list.on_in(Preset::Operator);
     plan.store.states = plan.rules.machine.states().len();
     plan.top_talkers = true;
     plan

@@ -20,7 +20,7 @@ pub fn replay_plan(backend: Backend, workers: usize) -> RunPlan {
             layout: LayoutKind::best_for(backend),
             ..StoreSpec::new(backend, rules.machine.states().len())
         },
-        shown: rules.book.on_in(Preset::Paper),
+        shown: rules.list.on_in(Preset::Paper),
         suppressions: Suppressions::default(),
         keyer: Keyer {
             kind: FlowKeyKind::Pair,

@@ -29,6 +29,7 @@ mod rule_args;
 mod rules;
 mod run_args;
 mod signals;
+mod spec_message;
 mod stderr;
 mod store_args;
 

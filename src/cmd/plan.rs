@@ -1,4 +1,4 @@
-//! `acsm plan`: which store, how large, and what it will get wrong.
+//! `acsm plan`: which store, how large, and with which errors.
 
 use std::fs;
 use std::path::PathBuf;
@@ -15,8 +15,9 @@ use super::store_args::parse_idle_timeout;
 use super::{Usage, output, signals, stderr};
 use crate::capture::parse::Parser;
 use crate::engine::Phase;
-use crate::engine::plan::{Demand, demand};
-use crate::engine::plan::{Shape, Target, Traffic, Wish, plan};
+use crate::engine::plan::{
+    Demand, Requirements, RequirementsError, Shape, Target, Traffic, demand, plan,
+};
 use crate::machine::Machine;
 use crate::report::plan::{Origin, PlanReport, frontier_figure, page};
 use crate::time::NANOS_PER_SEC;
@@ -33,9 +34,9 @@ Examples:
   acsm plan --flows 2M --plot frontier.svg      error against memory, as a figure
   acsm plan --flows 1G --json | jq '.options[.recommended]'
 
-Any two of flows, memory and an error give the third. Figures are theory's, for a store
-that holds that many flows; `acsm replay --verify` measures. Exit codes: 0 done, also when
-nothing meets the wish (it says what comes nearest), 1 failed, 2 wrong usage.";
+Any two of flows, memory and an error give the third. Figures are predictions for a
+store that holds that many flows; `acsm replay --verify` measures. Exit codes: 0 done, also
+when nothing meets the requirements (it says what comes closest), 1 failed, 2 wrong usage.";
 
 /// Size a store: any two of flows, memory and error give the third
 #[derive(Debug, Args)]
@@ -45,11 +46,12 @@ pub struct PlanArgs {
     #[arg(long, value_name = "N", value_parser = parse_count)]
     flows: Option<u64>,
 
-    /// At most this part of strangers is taken for flows (0.01, 1e-4, 0.1%) [default: 0.01]
+    /// Accepted rate of false positives: absent flows that seem known (0.01, 1e-4, 0.1%)
+    /// [default: 0.01]
     #[arg(long, value_name = "P", value_parser = parse_share)]
     fp_rate: Option<f64>,
 
-    /// At most this part of all lookups is answered wrongly, or not at all
+    /// Accepted rate of all errors: lookups answered wrongly, or with "don't know"
     #[arg(long, value_name = "E", conflicts_with = "fp_rate", value_parser = parse_share)]
     error: Option<f64>,
 
@@ -57,19 +59,19 @@ pub struct PlanArgs {
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     memory: Option<u64>,
 
-    /// Packets a second, for alerts an hour [default: the trace's, or what the flows send]
+    /// Packets per second, for alerts per hour [default: the trace's, or what the flows send]
     #[arg(long, value_name = "R", value_parser = parse_count)]
     packet_rate: Option<u64>,
 
-    /// How silent flows leave
+    /// How idle flows leave
     #[arg(long, value_enum, default_value = "timer")]
     expire: ExpireChoice,
 
-    /// A flow silent for this long is forgotten
+    /// A flow idle for this long is forgotten
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_idle_timeout)]
     idle_timeout: u64,
 
-    /// Take flows, states and paces from this capture, by an exact pass; can be given again
+    /// Take flows, states and rates from this capture, by an exact pass; can be repeated
     #[arg(long, value_name = "FILE", help_heading = TRAFFIC)]
     trace: Vec<PathBuf>,
 
@@ -89,7 +91,7 @@ pub struct PlanArgs {
     #[arg(long, help_heading = TRAFFIC)]
     vlan_in_key: bool,
 
-    /// Also draw what errors cost, store by store, into this SVG file
+    /// Also draw errors against memory, store by store, into this SVG file
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
 
@@ -142,18 +144,18 @@ pub fn run(args: &PlanArgs) -> anyhow::Result<ExitCode> {
         true => None,
         false => Some(args.measure(&rule_args, &rules.machine)?),
     };
-    let wish = args.wish(&rules.machine, measured.as_ref());
+    let requirements = args.requirements(&rules.machine, measured.as_ref());
     let (planned, recommended) = args.expire.planned_and_recommended();
     let shapes: Vec<Shape> = Shape::all().filter(|shape| planned.contains(&shape.expire)).collect();
-    let plan = plan(&wish, &shapes, &recommended).map_err(Usage::new)?;
+    let plan = plan(&requirements, &shapes, &recommended).map_err(usage)?;
     let origin = Origin {
         states: rules.machine.states().iter().map(|state| state.name.clone()).collect(),
         trace: args.trace.iter().map(|path| path.display().to_string()).collect(),
     };
-    let report = PlanReport::new(&wish, &plan, origin);
+    let report = PlanReport::new(&requirements, &plan, origin);
     if let Some(path) = &args.plot {
         let expire = recommended.first().copied().unwrap_or(Expire::Timer);
-        let figure = frontier_figure(&wish, expire).map_err(Usage::new)?;
+        let figure = frontier_figure(&requirements, expire).map_err(usage)?;
         fs::write(path, figure.document()).with_context(|| format!("--plot {}", path.display()))?;
     }
     if args.json {
@@ -206,7 +208,7 @@ impl PlanArgs {
         Ok(measured)
     }
 
-    /// Who is alive at once depends on who is ever forgotten.
+    /// Which flows are alive at once depends on when flows are forgotten.
     fn phase(&self) -> Phase {
         match self.expire {
             ExpireChoice::None => Phase::Never,
@@ -214,7 +216,7 @@ impl PlanArgs {
         }
     }
 
-    fn wish(&self, machine: &Machine, measured: Option<&Demand>) -> Wish {
+    fn requirements(&self, machine: &Machine, measured: Option<&Demand>) -> Requirements {
         let states = machine.states().len();
         let idle_seconds = self.idle_timeout as f64 / NANOS_PER_SEC as f64;
         let typical = Traffic { idle_seconds, ..Traffic::typical(states) };
@@ -222,7 +224,7 @@ impl PlanArgs {
             let seconds = measured.map_or(0.0, Demand::seconds);
             (seconds > 0.0).then(|| count as f64 / seconds)
         };
-        Wish {
+        Requirements {
             flows: self.flows.or_else(|| {
                 let solves_flows = self.memory.is_some() && self.target().is_some();
                 measured.filter(|_| !solves_flows).map(|demand| demand.flows_peak)
@@ -242,6 +244,31 @@ impl PlanArgs {
     fn target(&self) -> Option<Target> {
         self.error.map(Target::Error).or(self.fp_rate.map(Target::FpRate))
     }
+}
+
+/// Requirements that are out of range, in terms of the options.
+fn usage(error: RequirementsError) -> Usage {
+    Usage::new(match error {
+        RequirementsError::NoFlows => {
+            anyhow::anyhow!("--flows 0: a store needs room for at least one flow")
+        }
+        RequirementsError::TooManyFlows { flows, limit } => {
+            anyhow::anyhow!("--flows {flows}: plans go up to {limit}")
+        }
+        RequirementsError::Rate { target } => {
+            let option = match target {
+                Target::FpRate(_) => "--fp-rate",
+                Target::Error(_) => "--error",
+            };
+            let rate = target.rate();
+            anyhow::anyhow!(
+                "{option} {rate:?}: it must be above 0 and below 1, such as 0.01, 1e-4 or 0.1%"
+            )
+        }
+        RequirementsError::PacketRate { rate } => {
+            anyhow::anyhow!("--packet-rate {rate:?}: it must be above 0")
+        }
+    })
 }
 
 fn traffic_of(demand: &Demand, states: usize, typical: &Traffic) -> Traffic {

@@ -114,14 +114,14 @@ impl RuleArgs {
     pub fn active(&self, kind: FlowKeyKind) -> anyhow::Result<ActiveRules> {
         let rules = self.load(kind)?;
         let suppressions = Arc::new(self.suppressions(&rules)?);
-        let shown = rules.book.on_in(self.preset());
+        let shown = rules.list.on_in(self.preset());
         Ok(ActiveRules { rules: Arc::new(rules), shown, suppressions })
     }
 
     /// Reads the suppression list, if there is one.
     fn suppressions(&self, rules: &Rules) -> anyhow::Result<Suppressions> {
         match &self.suppress {
-            Some(path) => Ok(Suppressions::load(path, &rules.book)?),
+            Some(path) => Ok(Suppressions::load(path, &rules.list)?),
             None => Ok(Suppressions::default()),
         }
     }

@@ -65,7 +65,7 @@ pub fn run(args: RulesArgs) -> anyhow::Result<ExitCode> {
 /// `tcp-flags: 6 states, 8 transitions, 16 rules (…)`
 fn summary(rules: &Rules) -> String {
     let kinds = RuleKind::ALL.into_iter().filter_map(|kind| {
-        let count = rules.book.of_kind(kind).len();
+        let count = rules.list.of_kind(kind).len();
         (count > 0).then(|| format!("{count} {}", kind.name()))
     });
     format!(
@@ -73,7 +73,7 @@ fn summary(rules: &Rules) -> String {
         rules.file,
         rules.machine.states().len(),
         rules.transitions,
-        rules.book.len(),
+        rules.list.len(),
         kinds.collect::<Vec<_>>().join(", "),
     )
 }

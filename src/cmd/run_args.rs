@@ -13,7 +13,7 @@ use super::alert_output::AlertDestination;
 use super::progress::stopwatch_nanos;
 use super::rule_args::RuleArgs;
 use super::store_args::StoreArgs;
-use super::{Usage, output, stderr};
+use super::{Usage, output, spec_message, stderr};
 use crate::engine::{Lookups, RunError, RunPlan, RunResult, Watch};
 use crate::report::format::{bytes, grouped};
 use crate::report::replay::Prediction;
@@ -98,8 +98,8 @@ impl RunArgs {
             verify: self.verify,
             stopwatch: stopwatch_nanos,
         };
-        self.store.check_variants(plan.store.backend).map_err(Usage::new)?;
-        let sizing = plan.store.sizing().map_err(Usage::new)?;
+        self.store.check_variants(plan.store.backend).map_err(spec_message::usage)?;
+        let sizing = plan.store.sizing().map_err(spec_message::usage)?;
         self.announce(&plan, &sizing);
         Ok((plan, sizing))
     }

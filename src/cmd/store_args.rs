@@ -1,15 +1,17 @@
 //! The options that choose and size a store.
 
+use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 
+use super::spec_message::message;
 use crate::engine::Phase;
 use crate::units::{parse_bytes, parse_count, parse_duration_nanos, parse_share};
 use acsm_filters::{
-    Backend, Budget, Expire, GateSpec, KbfDecode, LayoutKind, RecycleAt, SbfRules, SpecError,
-    StoreSpec,
+    Backend, Budget, Expire, GateSpec, KbfDecode, LayoutKind, RecycleAt, SbfRules, Setting,
+    SpecError, StoreSpec, UnknownLayout,
 };
 
-/// Heading of the options that only those need who compare with the papers.
+/// Heading of the options for comparison with the papers.
 const VARIANTS: &str = "Store, variants of the papers";
 
 /// Where the state of flows is kept.
@@ -24,7 +26,7 @@ pub struct StoreArgs {
     #[arg(long, value_name = "N", default_value = "1M", value_parser = parse_count)]
     pub flows: u64,
 
-    /// Size for this chance that an unknown flow seems known (0.01, 1e-4, 0.1%)
+    /// Size for this rate of false positives: absent flows that seem known (0.01, 1e-4, 0.1%)
     /// [default: 0.01]
     #[arg(long, value_name = "P", value_parser = parse_share)]
     pub fp_rate: Option<f64>,
@@ -49,7 +51,7 @@ pub struct StoreArgs {
     pub no_counters: bool,
 }
 
-/// What any store can be told, whatever decides its size.
+/// Options of any store, whatever decides its size.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Store")]
 pub struct ShapeArgs {
@@ -63,29 +65,30 @@ pub struct ShapeArgs {
 
     /// Where the cells of a flow lie: anywhere, or in G = 1, 2 or 3 cache lines, which is faster and
     /// errs somewhat more [default: blocked:2; in compare spread, as in the papers]
-    #[arg(long, value_name = "spread|blocked:G")]
+    #[arg(long, value_name = "spread|blocked:G", value_parser = parse_layout)]
     pub layout: Option<LayoutKind>,
 
-    /// How flows that went silent leave the store
+    /// How idle flows leave the store
     #[arg(long, value_enum, default_value = "timer")]
     pub expire: ExpireName,
 
-    /// A flow silent for this long is forgotten (at the latest after twice as long)
+    /// A flow idle for this long is forgotten (at the latest after twice as long)
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_idle_timeout)]
     pub idle_timeout: u64,
 
-    /// With --expire recycle or two-phase: full at this part of the cells, or after so many flows
+    /// With --expire recycle or two-phase: full at this part of the cells, or after this number of
+    /// flows
     /// [default: as full as --flows make it]
     #[arg(long, value_name = "fill:S|flows:N", value_parser = parse_recycle_at)]
     pub recycle_at: Option<RecycleAt>,
 
-    /// Let flows into the store with their second packet only, so that a flood of single SYNs
-    /// passes by: a Bloom filter, or Bloom-G in G = 1, 2 or 3 cache lines (bloom-1), that forgets by
+    /// Let flows into the store with their second packet only, so that a flood of single SYNs stays
+    /// out: a Bloom filter, or Bloom-G in G = 1, 2 or 3 cache lines (bloom-1), that forgets by
     /// halves when it is full, or all at once with `,recycle` [default: none]
     #[arg(long, value_name = "none|bloom|bloom-G", value_parser = parse_gate)]
     pub gate: Option<GateChoice>,
 
-    /// So many flows the gate remembers until it is full [default: --flows]
+    /// Flows that the gate remembers until it is full [default: --flows]
     #[arg(long, value_name = "N", requires = "gate", value_parser = parse_count)]
     pub gate_flows: Option<u64>,
 
@@ -97,26 +100,33 @@ pub struct ShapeArgs {
     #[arg(long, help_heading = VARIANTS, value_name = "time|ops:N", default_value = "time", value_parser = parse_phase)]
     pub phase: PhaseChoice,
 
-    /// Whether look-ups that find nothing keep the cells they met alive (ACSM 2006's wording)
+    /// Whether lookups of absent flows keep the cells they touch alive (ACSM 2006's wording)
     #[arg(long, help_heading = VARIANTS, value_enum, default_value = "found")]
     pub touch: Touch,
 }
 
-/// The structures by name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum BackendName {
-    /// A hash table of full keys; with --memory it evicts the longest idle flow
-    Exact,
-    /// Direct Bloom filter of (flow, state)
-    Dbf,
-    /// Stateful Bloom filter, with "don't know"
-    Sbf,
-    /// Key-value Bloom filter: superimposed encodings of states
-    Kbf,
-    /// B_h-sequence Bloom filter: sums of salted codes; 16-bit cells, few of them
-    Bhbf,
-    /// Fingerprints and states in a cuckoo table: the least memory, and it can be full
-    Fcf,
+/// A structure by its name in the table of stores.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BackendName(Backend);
+
+impl ValueEnum for BackendName {
+    fn value_variants<'a>() -> &'a [BackendName] {
+        const NAMES: [BackendName; Backend::ALL.len()] = {
+            let mut names = [BackendName(Backend::Exact); Backend::ALL.len()];
+            let mut index = 0;
+            while index < names.len() {
+                names[index] = BackendName(Backend::ALL[index]);
+                index += 1;
+            }
+            names
+        };
+        &NAMES
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let info = self.0.info();
+        Some(PossibleValue::new(info.name).help(info.description))
+    }
 }
 
 /// Ways to expire by name.
@@ -132,12 +142,12 @@ pub enum ExpireName {
     None,
 }
 
-/// Who keeps cells alive.
+/// Which lookups keep cells alive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Touch {
     /// Flows that are found
     Found,
-    /// Every look-up
+    /// Every lookup
     All,
 }
 
@@ -170,7 +180,7 @@ pub struct GateChoice(Option<GateSpec>);
 pub enum PhaseChoice {
     /// Packet time.
     Time,
-    /// So many packets.
+    /// This number of packets.
     Operations(u64),
 }
 
@@ -183,18 +193,25 @@ pub(super) fn parse_idle_timeout(text: &str) -> Result<u64, String> {
     }
 }
 
-fn parse_gate(text: &str) -> Result<GateChoice, SpecError> {
-    if text == "none" { Ok(GateChoice(None)) } else { text.parse().map(Some).map(GateChoice) }
+fn parse_layout(text: &str) -> Result<LayoutKind, String> {
+    text.parse().map_err(|UnknownLayout| message(&SpecError::Layout))
 }
 
-fn parse_recycle_at(text: &str) -> Result<RecycleAt, SpecError> {
+fn parse_gate(text: &str) -> Result<GateChoice, String> {
+    match text {
+        "none" => Ok(GateChoice(None)),
+        text => text.parse().map(Some).map(GateChoice).map_err(|error| message(&error)),
+    }
+}
+
+fn parse_recycle_at(text: &str) -> Result<RecycleAt, String> {
     let at = match text.split_once(':') {
         Some(("fill", share)) => parse_share(share).ok().map(RecycleAt::Fill),
         Some(("flows", count)) => parse_count(count).ok().map(RecycleAt::Flows),
         _ => None,
     };
-    let at = at.ok_or(SpecError::RecycleAt)?;
-    at.check().map(|()| at)
+    let valid = at.ok_or(SpecError::RecycleAt).and_then(|at| at.check().map(|()| at));
+    valid.map_err(|error| message(&error))
 }
 
 fn parse_phase(text: &str) -> Result<PhaseChoice, String> {
@@ -225,7 +242,7 @@ impl ShapeArgs {
         Some(GateSpec { flows: self.gate_flows, ..gate })
     }
 
-    /// Whether look-ups that find nothing touch the cells they met.
+    /// Whether lookups of absent flows touch the cells they find.
     pub fn touches_absent(&self) -> bool {
         self.touch == Touch::All
     }
@@ -252,7 +269,7 @@ impl From<ExpireName> for Expire {
 }
 
 impl StoreArgs {
-    /// The store that is asked for, for a machine of so many states.
+    /// The store that the options specify, for a machine of so many states.
     pub fn spec(&self, default_backend: Backend, states: usize) -> StoreSpec {
         let backend = self.backend.map_or(default_backend, Backend::from);
         StoreSpec {
@@ -276,20 +293,19 @@ impl StoreArgs {
         }
     }
 
-    /// The variants that were asked for must be variants of `backend`.
+    /// Refuses variants of other stores than `backend`.
     pub fn check_variants(&self, backend: Backend) -> Result<(), SpecError> {
-        let variants = [
-            ("--decode", self.decode.is_some(), Backend::Kbf),
-            ("--sbf-rules", self.sbf_rules.is_some(), Backend::Sbf),
-            ("--no-counters", self.no_counters, Backend::Dbf),
-        ];
-        let stray = variants.into_iter().find(|&(_, given, of)| given && of != backend);
-        let layout = (self.shape.layout.is_some() && !backend.has_cells()).then_some("--layout");
         if self.shape.no_retain && self.shape.expire != ExpireName::Recycle {
-            return Err(SpecError::NotRecycling { option: "--no-retain", with: "recycle" });
+            return Err(SpecError::NotRecycling { setting: Setting::Retain });
         }
-        match stray.map(|(option, ..)| option).or(layout) {
-            Some(option) => Err(SpecError::NotFor { option, backend: backend.name() }),
+        let settings = [
+            (Setting::Decode, self.decode.is_some(), backend == Backend::Kbf),
+            (Setting::SbfRules, self.sbf_rules.is_some(), backend == Backend::Sbf),
+            (Setting::Counters, self.no_counters, backend == Backend::Dbf),
+            (Setting::Layout, self.shape.layout.is_some(), backend.has_cells()),
+        ];
+        match settings.into_iter().find(|&(_, given, supported)| given && !supported) {
+            Some((setting, ..)) => Err(SpecError::NotSupported { setting, backend }),
             None => Ok(()),
         }
     }
@@ -297,14 +313,7 @@ impl StoreArgs {
 
 impl From<BackendName> for Backend {
     fn from(name: BackendName) -> Backend {
-        match name {
-            BackendName::Exact => Backend::Exact,
-            BackendName::Dbf => Backend::Dbf,
-            BackendName::Sbf => Backend::Sbf,
-            BackendName::Kbf => Backend::Kbf,
-            BackendName::Bhbf => Backend::Bhbf,
-            BackendName::Fcf => Backend::Fcf,
-        }
+        name.0
     }
 }
 

@@ -55,8 +55,8 @@ pub(super) fn carried_over(
     new: &Rules,
 ) -> [u64; RuleSet::LIMIT] {
     let mut carried = [0; RuleSet::LIMIT];
-    for rule in old.book.iter() {
-        let same = new.book.iter().find(|other| other.name == rule.name);
+    for rule in old.list.iter() {
+        let same = new.list.iter().find(|other| other.name == rule.name);
         let count = counts.get(usize::from(rule.id.0));
         if let (Some(same), Some(count)) = (same, count)
             && let Some(carried) = carried.get_mut(usize::from(same.id.0))

@@ -120,7 +120,7 @@ impl<'a> AlertFanout<'a> {
         if let Some(recorder) = self.recorder {
             recorder.borrow_mut().alert(alert.flow);
         }
-        if let Some(rule) = self.names.rules.book.get(alert.rule)
+        if let Some(rule) = self.names.rules.list.get(alert.rule)
             && rule.severity <= self.min_severity
         {
             self.latest.add(alert, rule);

@@ -248,7 +248,7 @@ impl View {
         let shards = &snapshot.shards;
         let sum = |of: fn(&InterfaceCounts) -> u64| -> u64 { interfaces.iter().map(of).sum() };
         let by_rule = |counts: &[u64]| -> Counts {
-            let pairs = rules.book.iter().zip(counts.iter().copied());
+            let pairs = rules.list.iter().zip(counts.iter().copied());
             pairs.filter(|(_, n)| *n > 0).map(|(rule, n)| (rule.name.as_str(), n)).collect()
         };
         let top = snapshot.top.as_ref();
@@ -266,7 +266,7 @@ impl View {
             },
             lookups: lookups(snapshot),
             entered: entered(rules, &shards.entered),
-            rules: rules.book.iter().map(|rule| RuleView::new(rule, context.shown)).collect(),
+            rules: rules.list.iter().map(|rule| RuleView::new(rule, context.shown)).collect(),
             alerts: by_rule(&snapshot.shown),
             only_counted: by_rule(&shards.only_counted),
             left_out: snapshot.suppressed.by_reason().into_iter().collect(),

@@ -1,8 +1,8 @@
-//! What a packet means for its flow, and which rules it breaks: pure tables, no memory of flows.
+//! What a packet means for its flow, and which rules it fires: pure tables without flow state.
 //!
-//! A rules file ([`Rules::load`]) becomes a [`Machine`], one table that is asked once per packet
-//! ([`Machine::step`]), and a [`RuleBook`] that says what the fired rules are called. Rules about
-//! many packets are [`ThresholdRule`]s: plain data here, counted by the engine.
+//! A rules file ([`Rules::load`]) becomes a [`Machine`], one table that is read once per packet
+//! ([`Machine::step`]), and a [`RuleList`] with names and severities of the rules. Rules about many
+//! packets are [`ThresholdRule`]s: plain data here, counted by the engine.
 //!
 //! ```
 //! use acsm::flow::{Direction, TcpFlags};
@@ -16,18 +16,19 @@
 //! # Ok::<(), acsm::machine::RulesError>(())
 //! ```
 
-mod hygiene;
+mod limits;
 mod rule;
 mod rule_set;
 mod rules;
 mod suppression;
 mod table;
-mod threshold;
 
-pub use hygiene::{Hygiene, Network, NetworkError};
-pub use rule::{Category, Counterparts, GENERATOR_ID, Preset, Rule, RuleBook, RuleKind};
-pub use rule_set::RuleSet;
+pub use limits::{AlertLimits, Network, NetworkError};
+pub use rule::{
+    Category, Counted, Counterparts, GENERATOR_ID, Preset, Rule, RuleKind, RuleList, ThresholdKey,
+    ThresholdRule,
+};
+pub use rule_set::{RuleId, RuleSet};
 pub use rules::{Rules, RulesError, SHIPPED, Warning};
 pub use suppression::{SuppressionError, Suppressions};
 pub use table::{Input, Machine, Next, Outcome, StateInfo};
-pub use threshold::{Counted, RuleId, ThresholdKey, ThresholdRule};

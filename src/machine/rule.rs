@@ -1,26 +1,26 @@
-//! The rule book: what each rule is called, how grave it is and when it may speak.
+//! Rules: names, severities, kinds and presets of each; thresholds over many packets.
 
 use serde::Deserialize;
 
-use super::{RuleId, RuleSet};
+use super::rule_set::{RuleId, RuleSet};
 
 /// The generator id of all our alerts: text rules, as Suricata and Snort count them.
 pub const GENERATOR_ID: u32 = 1;
 
-/// What a rule is about, and with that, who may mute it.
+/// What a rule is about, which decides when it is muted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RuleKind {
     /// A fact of ordinary traffic, as the papers count it: no cool-down, no alert budget.
     Mark,
-    /// Flags that no honest stack sends.
+    /// Combinations of flags that no ordinary TCP stack sends.
     Flag,
     /// A packet that belongs to no known flow: muted while starting up, and in captures that see
     /// one direction only, where it means nothing.
     NoSession,
     /// A packet that does not fit its connection: needs both directions in one flow.
     Session,
-    /// So many packets of a sort: never muted by start-up.
+    /// A count of packets above a threshold: never muted by start-up.
     Threshold,
 }
 
@@ -47,7 +47,7 @@ impl RuleKind {
 pub enum Preset {
     /// As the papers work: address pairs, marks emitted.
     Paper,
-    /// For people who watch a network: connections, marks only counted.
+    /// For network operators: connections, marks only counted.
     Operator,
 }
 
@@ -64,17 +64,17 @@ impl Preset {
     }
 }
 
-/// Suricata's class of an alert, so that its tools sort ours in.
+/// Suricata's class of an alert, so that its tools can classify ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Category {
     /// Ordinary traffic.
     NotSuspicious,
-    /// Looking around.
+    /// Information gathering.
     AttemptedRecon,
     /// Scanning.
     NetworkScan,
-    /// Wearing a service out.
+    /// Exhausting a service.
     AttemptedDos,
     /// A protocol used against its rules.
     ProtocolCommandDecode,
@@ -99,7 +99,7 @@ impl Category {
     }
 }
 
-/// What others call the same thing; empty where they have no name for it.
+/// The names of the same event in other tools; empty where they have none.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Counterparts {
@@ -114,13 +114,13 @@ pub struct Counterparts {
 /// One rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule {
-    /// Its index in the rule book.
+    /// Its index in the list of rules.
     pub id: RuleId,
     /// Its name: what `by_rule`, suppression files and people call it.
     pub name: String,
     /// `signature_id` of its alerts, under [`GENERATOR_ID`].
     pub signature_id: u32,
-    /// 1 (gravest) to 4.
+    /// 1 (most severe) to 4.
     pub severity: u8,
     /// Suricata's class.
     pub category: Category,
@@ -128,25 +128,25 @@ pub struct Rule {
     pub message: String,
     /// What it is about.
     pub kind: RuleKind,
-    /// The presets it is on in.
+    /// The presets in which it is on.
     pub on: Vec<Preset>,
-    /// After an alert it is silent for the same source this long.
+    /// After an alert it does not fire for the same source this long.
     pub cooldown_nanos: u64,
-    /// What others call it.
+    /// Its names in other tools.
     pub counterparts: Counterparts,
 }
 
 /// All rules of a rules file and its includes, at most [`RuleSet::LIMIT`].
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct RuleBook {
+pub struct RuleList {
     rules: Vec<Rule>,
 }
 
-impl RuleBook {
-    /// A book of these rules; each one's id is its place.
-    pub(super) fn new(rules: Vec<Rule>) -> RuleBook {
+impl RuleList {
+    /// The list of these rules; each one's id is its index.
+    pub(super) fn new(rules: Vec<Rule>) -> RuleList {
         debug_assert!(rules.iter().zip(0..).all(|(rule, index)| rule.id == RuleId(index)));
-        RuleBook { rules }
+        RuleList { rules }
     }
 
     /// The rule with this id.
@@ -174,7 +174,7 @@ impl RuleBook {
         self.rules.is_empty()
     }
 
-    /// The rules of one kind: what start-up mutes, what budgets leave alone.
+    /// The rules of one kind.
     pub fn of_kind(&self, kind: RuleKind) -> RuleSet {
         self.select(|rule| rule.kind == kind)
     }
@@ -187,4 +187,53 @@ impl RuleBook {
     fn select(&self, wanted: impl Fn(&Rule) -> bool) -> RuleSet {
         self.rules.iter().filter(|rule| wanted(rule)).map(|rule| rule.id).collect()
     }
+}
+
+/// What a threshold counts per.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ThresholdKey {
+    /// Per source address.
+    Source,
+    /// Per destination address.
+    Destination,
+    /// Per (source, destination) pair.
+    Pair,
+    /// Per (source, destination port): one service asked for on many hosts.
+    SourceAndPort,
+}
+
+/// What a threshold counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Counted {
+    /// Half-open 5-tuples: a SYN and no later ACK from its sender in time.
+    HalfOpen,
+    /// Distinct destination ports that refused (RST) or did not answer a first packet.
+    UnansweredPorts,
+    /// Distinct destination hosts of first packets of any kind that came to nothing (refused, not
+    /// answered in time, or left half-open); IPv6 by /64.
+    Destinations,
+    /// RST packets, but for the first three in each direction of a 5-tuple that was seen before.
+    Resets,
+    /// FIN packets, but for the first three in each direction of a 5-tuple that was seen before.
+    Fins,
+    /// SYN+ACK packets that answer no SYN and that nothing but RST follows.
+    UnsolicitedSynAcks,
+}
+
+/// A rule about many packets: a count of something, per key, within a window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ThresholdRule {
+    /// Which rule it is.
+    pub rule: RuleId,
+    /// What is counted.
+    pub counted: Counted,
+    /// Per what.
+    pub per: ThresholdKey,
+    /// It fires when the count within a window reaches this.
+    pub count: u32,
+    /// Length of the window.
+    pub window_nanos: u64,
+    /// After it fired for a key it does not fire for that key this long; what happens in between is
+    /// counted and reported with the next alert.
+    pub cooldown_nanos: u64,
 }

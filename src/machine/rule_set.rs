@@ -1,6 +1,8 @@
-//! A set of rules in one word.
+//! Rule ids, and sets of them in one word.
 
-use super::RuleId;
+/// A rule's index in its [`RuleList`](super::RuleList).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RuleId(pub u8);
 
 /// A set of rules: one bit for each [`RuleId`] below [`RuleSet::LIMIT`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -9,7 +11,7 @@ pub struct RuleSet(u64);
 impl RuleSet {
     /// No rule.
     pub const EMPTY: RuleSet = RuleSet(0);
-    /// How many rules a rule book can hold.
+    /// The largest number of rules.
     pub const LIMIT: usize = 64;
 
     /// The set of this rule alone; empty for an id at or above [`RuleSet::LIMIT`].
@@ -32,17 +34,17 @@ impl RuleSet {
         self.0 & Self::of(rule).0 != 0
     }
 
-    /// What is in either.
+    /// The rules in either.
     pub const fn union(self, other: RuleSet) -> RuleSet {
         RuleSet(self.0 | other.0)
     }
 
-    /// What is in both.
+    /// The rules in both.
     pub const fn intersection(self, other: RuleSet) -> RuleSet {
         RuleSet(self.0 & other.0)
     }
 
-    /// What is in this one and not in `other`.
+    /// The rules in this one and not in `other`.
     pub const fn without(self, other: RuleSet) -> RuleSet {
         RuleSet(self.0 & !other.0)
     }
@@ -69,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn holds_what_was_put_in_and_nothing_else() {
+    fn a_set_contains_its_rules_and_no_others() {
         let rules = [RuleId(0), RuleId(7), RuleId(63)];
         let set: RuleSet = rules.into_iter().collect();
         assert_eq!(set.iter().collect::<Vec<_>>(), rules);

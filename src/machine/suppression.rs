@@ -1,4 +1,4 @@
-//! The list of alerts that a user does not want to see.
+//! Suppression files: alerts that a user does not want to see.
 //!
 //! ```toml
 //! [[suppress]]
@@ -13,9 +13,10 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::{Network, RuleBook};
+use super::limits::{Network, NetworkError};
+use super::rule::RuleList;
 
-/// Which alerts to leave out.
+/// Which alerts to suppress.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Suppressions {
     entries: Vec<Suppression>,
@@ -79,17 +80,17 @@ struct Entry {
 }
 
 impl Suppressions {
-    /// Reads a suppression file; its rules must be in `book`.
-    pub fn load(path: &Path, book: &RuleBook) -> Result<Suppressions, SuppressionError> {
+    /// Reads a suppression file; its rules must be in `list`.
+    pub fn load(path: &Path, list: &RuleList) -> Result<Suppressions, SuppressionError> {
         let text = std::fs::read_to_string(path)
             .map_err(|source| SuppressionError::Io { path: path.to_owned(), source })?;
         let syntax = |message| SuppressionError::Syntax { path: path.to_owned(), message };
         let file: File = toml::from_str(&text).map_err(|error| syntax(error.to_string()))?;
         let mut entries = Vec::with_capacity(file.suppress.len());
         for entry in file.suppress {
-            if let Some(rule) = entry.rule.as_ref().filter(|rule| book.find(rule).is_none()) {
+            if let Some(rule) = entry.rule.as_ref().filter(|rule| list.find(rule).is_none()) {
                 let (path, rule) = (path.to_owned(), rule.clone());
-                let names: Vec<&str> = book.iter().map(|rule| rule.name.as_str()).collect();
+                let names: Vec<&str> = list.iter().map(|rule| rule.name.as_str()).collect();
                 return Err(SuppressionError::UnknownRule { path, rule, known: names.join(", ") });
             }
             entries.push(Suppression {
@@ -101,7 +102,7 @@ impl Suppressions {
         Ok(Suppressions { entries })
     }
 
-    /// Whether the list names this alert.
+    /// Whether this alert is suppressed.
     pub fn cover(&self, rule: &str, source: IpAddr, destination: IpAddr) -> bool {
         let within = |networks: &[Network], address| {
             networks.is_empty() || networks.iter().any(|network| network.contains(address))
@@ -115,8 +116,7 @@ impl Suppressions {
 }
 
 fn networks(texts: &[String]) -> Result<Vec<Network>, String> {
-    let parse =
-        |text: &String| text.parse().map_err(|error: super::NetworkError| error.to_string());
+    let parse = |text: &String| text.parse().map_err(|error: NetworkError| error.to_string());
     texts.iter().map(parse).collect()
 }
 
@@ -129,19 +129,19 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("suppress.toml");
         std::fs::write(&path, text).unwrap();
-        let book = Rules::load("tcp-flags").unwrap().book;
-        Suppressions::load(&path, &book).map_err(|error| error.to_string())
+        let rules = Rules::load("tcp-flags").unwrap();
+        Suppressions::load(&path, &rules.list).map_err(|error| error.to_string())
     }
 
     #[test]
-    fn an_entry_covers_what_meets_all_its_conditions() {
-        let list = load(
+    fn an_entry_covers_alerts_that_meet_all_its_conditions() {
+        let suppressions = load(
             "[[suppress]]\nrule = 'flow_fin'\nsource = ['192.0.2.0/24']\nreason = 'ours'\n\
              [[suppress]]\ndestination = ['2001:db8::1']\n",
         )
         .unwrap();
         let covers = |rule, src: &str, dst: &str| {
-            list.cover(rule, src.parse().unwrap(), dst.parse().unwrap())
+            suppressions.cover(rule, src.parse().unwrap(), dst.parse().unwrap())
         };
         assert!(covers("flow_fin", "192.0.2.9", "198.51.100.1"));
         assert!(!covers("flow_rst", "192.0.2.9", "198.51.100.1"));

@@ -1,11 +1,11 @@
-//! The machine itself: one table, one look-up per packet.
+//! The state machine as one table, with one access per packet.
 
 use crate::flow::{Direction, TcpFlags};
 use acsm_filters::{Lookup, State};
 
-use super::RuleSet;
+use super::rule_set::RuleSet;
 
-/// What a packet shows a machine: eight flag bits, and whether it carries data.
+/// The input of a machine: eight flag bits, and whether the packet carries data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Input(u16);
 
@@ -31,7 +31,7 @@ impl Input {
     }
 }
 
-/// What becomes of a flow's state.
+/// The new state of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Next {
     /// It stays as it is: absent, or in its state.
@@ -42,16 +42,16 @@ pub enum Next {
     Delete,
 }
 
-/// What a packet means for its flow.
+/// The effect of a packet on its flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Outcome {
-    /// What becomes of the flow's state.
+    /// The new state.
     pub next: Next,
     /// Which rules the packet fires.
     pub alerts: RuleSet,
 }
 
-/// One state of a machine, for people and for the store's aging.
+/// One state of a machine: its description, and what matters for aging.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StateInfo {
     /// Its name. Two states that differ only in the end they remember share it.
@@ -61,7 +61,7 @@ pub struct StateInfo {
     /// An unfinished handshake: forgotten after half a phase to one and a half, where other states
     /// have one to two.
     pub half_open: bool,
-    /// The connection is over; the state is kept so that stragglers are no event.
+    /// The connection is over; the state is kept so that late packets raise no alert.
     pub lingering: bool,
     /// Only one direction of the flow has been seen.
     pub one_way: bool,
@@ -95,7 +95,7 @@ struct Entry {
 const NOTHING: Outcome = Outcome { next: Next::Keep, alerts: RuleSet::EMPTY };
 
 impl Machine {
-    /// What a packet means for its flow.
+    /// The effect of a packet on its flow.
     ///
     /// On [`Lookup::DontKnow`] only rules that need no state fire, and [`Next::Go`] names the state
     /// that the flow is in now whatever state it was in: the packet leads there from every one.
@@ -174,13 +174,13 @@ impl Machine {
         });
         // a table of 18,432 entries has no more sets than that
         let entry = Entry { next: outcome.next, alerts: alerts as u16 };
-        if let Some(place) = self.entries.get_mut(index(lookup, direction, input)) {
-            *place = entry;
+        if let Some(slot) = self.entries.get_mut(index(lookup, direction, input)) {
+            *slot = entry;
         }
     }
 }
 
-/// Going to the state one is in is keeping it: the store has nothing to write.
+/// A transition to the same state keeps it: the store has nothing to write.
 fn plain(outcome: Outcome, state: State) -> Outcome {
     match outcome.next {
         Next::Go(same) if same == state => Outcome { next: Next::Keep, ..outcome },
@@ -188,7 +188,7 @@ fn plain(outcome: Outcome, state: State) -> Outcome {
     }
 }
 
-/// Whether all states lead to one.
+/// The transition that all states have in common, if there is one.
 enum Agreement {
     Open,
     On(Next),

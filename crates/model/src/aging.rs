@@ -1,29 +1,30 @@
-//! Timer aging (ACSM 2006 §3.2): cells untouched for a phase are emptied, and what shared a cell
-//! with the living stays as a ghost.
+//! Timer aging (ACSM 2006 §3.2): cells untouched for a phase are emptied. An expired flow whose cell
+//! is shared with a live one stays on it, as a *ghost*.
 //!
-//! A cell gets a = kA/m new flows a second. A flow holds its cells for a time L: as long as it
-//! lives, and until the sweep finds them untouched. If no other flow comes within that time, the
-//! cell empties; else the count and code of the dead stay. So a cell is in use since the last gap
+//! A cell gets a = kA/m new flows per second. A flow holds its cells for a time L: its lifetime, and
+//! the time until the sweep finds them untouched. If no other flow comes within that time, the
+//! cell empties; else the count and code of the expired flow stay. So a cell is in use since the last gap
 //! of L between arrivals, and the number of flows that came since, its count, is geometric:
 //! P(c = j) = (1 − g) g^j with g = 1 − e^{−aL}. Without ghosts it would be Poisson with mean aL:
 //! the chance of an empty cell is the same, the tail is not.
 
-use super::counts::{CellCounts, FlowCells};
-use super::special::poisson;
+use crate::counts::{CellCounts, FlowCells};
+use crate::special::poisson;
 
-/// Flows that come and fall silent.
+/// Flows that arrive, send packets for a while and become idle.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Arrivals {
-    /// A: new flows a second.
+    /// A: new flows per second.
     pub per_second: f64,
     /// Seconds from a flow's first packet to its last, on average.
     pub lifetime_seconds: f64,
-    /// P: length of a phase, `--idle-timeout`.
+    /// P: length of a phase, the idle timeout.
     pub phase_seconds: f64,
 }
 
 impl Arrivals {
-    /// 1 − e^{−kAT/m}: the chance that a dead cell outlives a phase because a new flow touches it.
+    /// 1 − e^{−kAT/m}: the probability that the cell of an expired flow survives a phase because a new
+    /// flow touches it.
     ///
     /// ```
     /// use acsm_model::aging::Arrivals;
@@ -36,22 +37,23 @@ impl Arrivals {
         -(-self.touches_per_second(cells, hashes) * self.phase_seconds).exp_m1()
     }
 
-    /// The chance that a dead cell is still in use after so many phases: geometric.
+    /// The probability that the cell of an expired flow is still in use after this number of phases:
+    /// geometric.
     pub fn outlives_phases(&self, cells: f64, hashes: usize, phases: u32) -> f64 {
         self.outlives_phase(cells, hashes).powi(i32::try_from(phases).unwrap_or(i32::MAX))
     }
 
-    /// e^{kAT/m}: phases until a dead cell empties, on average.
+    /// e^{kAT/m}: phases until the cell of an expired flow empties, on average.
     pub fn phases_until_empty(&self, cells: f64, hashes: usize) -> f64 {
         (self.touches_per_second(cells, hashes) * self.phase_seconds).exp()
     }
 
-    /// kA/m: new flows on one cell a second.
+    /// kA/m: new flows on one cell per second.
     fn touches_per_second(&self, cells: f64, hashes: usize) -> f64 {
         hashes as f64 * self.per_second / cells
     }
 
-    /// L: a flow's cells are its own for its life, the rest of the epoch it ends in (half of one on
+    /// L: a flow holds its cells for its lifetime, the rest of the epoch it ends in (half of one on
     /// average) and one epoch more.
     pub fn held_seconds(&self) -> f64 {
         self.lifetime_seconds + 1.5 * self.phase_seconds
@@ -62,13 +64,13 @@ impl Arrivals {
         self.per_second * self.held_seconds()
     }
 
-    /// What a stranger finds on its cells, ghosts included.
-    pub fn cells_of_stranger(&self, cells: f64, hashes: usize) -> FlowCells {
+    /// The cells of an absent flow, ghosts included.
+    pub fn cells_of_absent_flow(&self, cells: f64, hashes: usize) -> FlowCells {
         FlowCells::spread(hashes, self.counts(cells, hashes))
     }
 
-    /// What a flow finds beside itself on its cells `age_seconds` after it came: what was there,
-    /// and what has come since.
+    /// The other flows on the cells of a flow `age_seconds` after its arrival: those that were there,
+    /// and those that arrived since.
     pub fn cells_of_flow(&self, cells: f64, hashes: usize, age_seconds: f64) -> FlowCells {
         let since = self.touches_per_second(cells, hashes) * age_seconds;
         let counts = self.counts(cells, hashes).and(&CellCounts::poisson(since));
@@ -79,8 +81,8 @@ impl Arrivals {
         CellCounts::geometric(1.0 - self.empty(cells, hashes))
     }
 
-    /// The chance that a cell is empty: no flow came since it would still hold it. That is e^{−aL}
-    /// with the rest of the epoch averaged as it should be, from nothing to one phase.
+    /// The probability that a cell is empty: no flow arrived that would still hold it. That is e^{−aL}
+    /// averaged over the rest of the epoch, from nothing to one phase.
     pub fn empty(&self, cells: f64, hashes: usize) -> f64 {
         let touches = self.touches_per_second(cells, hashes);
         let in_phase = touches * self.phase_seconds;
@@ -88,11 +90,11 @@ impl Arrivals {
         (-touches * (self.lifetime_seconds + self.phase_seconds)).exp() * rest
     }
 
-    /// Ghosts a cell: dead flows still counted on it, e^{aL} − 1 − aL.
+    /// Ghosts per cell: expired flows still counted on it, e^{aL} − 1 − aL.
     pub fn ghosts_per_cell(&self, cells: f64, hashes: usize) -> f64 {
         let load = self.touches_per_second(cells, hashes) * self.held_seconds();
         if load < 0.1 {
-            // What is left of the series is all there is.
+            // The difference would cancel: the rest of the series instead.
             return (2..20).map(|j| poisson(f64::from(j), load)).sum::<f64>() * load.exp();
         }
         load.exp_m1() - load

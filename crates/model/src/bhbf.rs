@@ -1,15 +1,15 @@
-//! `bhbf`: a cell holds a count and the sum of its flows' codes, which tells the codes of up to
-//! three flows for sure, and of more as a set of candidates.
+//! `bhbf`: a cell holds a count and the sum of its flows' codes, which determines the codes of up to
+//! three flows, and limits those of more to a set of candidates.
 //!
 //! The 16 codes are a B_3 set by Bose–Chowla: sums of three, modulo 4095, are all different. With
 //! c flows on a cell the candidates are a mask of M_c of 16 codes. Salts turn each cell's mask
 //! by a random amount, so that to a flow the masks are random sets of their size: a state that is
-//! not the flow's survives a cell with chance (M − 1)/15, a stranger's with M/16; i given states
+//! not the flow's survives a cell with probability (M − 1)/15, one of an absent flow with M/16; i given states
 //! with M(M − 1)…/(16·15…). How many survive all k cells follows by inclusion and exclusion.
 
-use super::counts::{COUNT_MAX, CellCounts};
-use super::{ErrorRates, FlowCells};
 use crate::STATES_MAX;
+use crate::counts::{COUNT_MAX, CellCounts};
+use crate::{ErrorRates, FlowCells};
 
 const CODES: [u32; STATES_MAX] =
     [1, 2159, 3891, 3680, 1548, 210, 448, 601, 3766, 3534, 697, 1000, 1262, 1089, 1929, 865];
@@ -19,9 +19,9 @@ const SIZES: usize = STATES_MAX + 1;
 /// Sizes of masks, by how many flows are on a cell.
 #[derive(Debug, Clone)]
 pub struct Masks {
-    /// `sizes[c][s]`: the chance that c random codes leave s candidates.
+    /// `sizes[c][s]`: the probability that c random codes leave s candidates.
     sizes: [[f64; SIZES]; COUNT_MAX + 1],
-    /// `together[own][c][i]`: the chance that i given states, none of them the flow's own, are all
+    /// `together[own][c][i]`: the probability that i given states, none of them the flow's own, are all
     /// among the candidates, by the other flows on the cell.
     together: [[[f64; SIZES]; COUNT_MAX + 1]; 2],
 }
@@ -33,7 +33,7 @@ impl Default for Masks {
 }
 
 impl Masks {
-    /// Follows the sums of 1 to 14 random codes; 15 stands for a count that is stuck and tells
+    /// Computes the sums of 1 to 14 random codes; 15 stands for a saturated count, which excludes
     /// nothing. A million steps.
     ///
     /// ```
@@ -57,11 +57,11 @@ impl Masks {
                 odds = add_code(&odds, sizes);
             }
         }
-        let together = [Own::Absent, Own::There].map(|own| together(&sizes, own));
+        let together = [Presence::Absent, Presence::Extant].map(|own| together(&sizes, own));
         Masks { sizes, together }
     }
 
-    /// How many codes are candidates on a cell with so many flows, on average.
+    /// The mean number of candidate codes on a cell with this number of flows.
     pub fn mean_size(&self, count: usize) -> f64 {
         let sizes = self.sizes.get(count.min(COUNT_MAX)).into_iter().flatten().enumerate();
         sizes.map(|(size, chance)| size as f64 * chance).sum()
@@ -69,13 +69,13 @@ impl Masks {
 
     /// Errors with a machine of so many states.
     ///
-    /// What a flow's or a stranger's cells say never depends on the mix of states.
+    /// Salts make the errors independent of the mix of states.
     pub fn errors(&self, cells: &FlowCells, states: usize) -> ErrorRates {
         let states = states.clamp(1, STATES_MAX);
-        // A stranger: all states are candidates of 16, on cells as they are.
-        let stranger = self.subsets(cells, states, Own::Absent);
-        // A flow: all states but its own, of 15, on cells with one more.
-        let flow = self.subsets(cells, states - 1, Own::There);
+        // An absent flow: all states are candidates of 16, on cells as they are.
+        let absent = self.subsets(cells, states, Presence::Absent);
+        // An extant flow: all states but its own, of 15, on cells with one more flow.
+        let extant = self.subsets(cells, states - 1, Presence::Extant);
         // P(one or more) = B₁ − B₂ + B₃ …, P(two or more) = B₂ − 2 B₃ + 3 B₄ ….
         let at_least = |subsets: &[f64; SIZES], least: usize| -> f64 {
             let sign = |i: usize| if (i - least).is_multiple_of(2) { 1.0 } else { -1.0 };
@@ -83,17 +83,17 @@ impl Masks {
             let terms = subsets.iter().enumerate().skip(least);
             terms.map(|(i, b)| sign(i) * ways(i) * b).sum::<f64>().clamp(0.0, 1.0)
         };
-        let dont_know_absent = at_least(&stranger, 2);
+        let dont_know_absent = at_least(&absent, 2);
         ErrorRates {
-            false_positive: (at_least(&stranger, 1) - dont_know_absent).max(0.0),
+            false_positive: (at_least(&absent, 1) - dont_know_absent).max(0.0),
             dont_know_absent,
-            dont_know: at_least(&flow, 1),
+            dont_know: at_least(&extant, 1),
             ..ErrorRates::default()
         }
     }
 
     /// B_i: the mean number of sets of i states, of `candidates`, that survive all cells together.
-    fn subsets(&self, cells: &FlowCells, candidates: usize, own: Own) -> [f64; SIZES] {
+    fn subsets(&self, cells: &FlowCells, candidates: usize, own: Presence) -> [f64; SIZES] {
         let tables = self.together.get(own as usize);
         std::array::from_fn(|i| {
             if i == 0 || i > candidates {
@@ -109,10 +109,11 @@ impl Masks {
     }
 }
 
+/// Whether the flow is one of those on its cells.
 #[derive(Clone, Copy)]
-enum Own {
+enum Presence {
     Absent = 0,
-    There = 1,
+    Extant = 1,
 }
 
 /// Sums with one more random code; fills in how many codes each sum leaves as candidates.
@@ -130,7 +131,7 @@ fn add_code(odds: &[f64], sizes: &mut [f64; SIZES]) -> Vec<f64> {
     (0..MODULUS).map(with_one_more).collect()
 }
 
-fn together(sizes: &[[f64; SIZES]; COUNT_MAX + 1], own: Own) -> [[f64; SIZES]; COUNT_MAX + 1] {
+fn together(sizes: &[[f64; SIZES]; COUNT_MAX + 1], own: Presence) -> [[f64; SIZES]; COUNT_MAX + 1] {
     let own = own as usize;
     let all = STATES_MAX - own;
     // i given states are in a random set of `size` out of all: s(s−1)…/(a(a−1)…).

@@ -7,8 +7,8 @@
 //! With X elements on a word (binomial) the words with most elements are split: all with X > c and
 //! a part of those with X = c. Y elements (Poisson with mean αn/l) pass ⌊k/2⌋ bits on to any word.
 
-use super::special::{binomial, poisson_mean, reach};
-use super::word::AllSet;
+use crate::bloom_g::AllSet;
+use crate::special::{binomial, poisson_mean, reach};
 
 /// Words with more elements are full.
 const LOAD_MAX: f64 = 10_000.0;
@@ -26,12 +26,12 @@ pub struct BloomAlpha {
     pub alpha: f64,
 }
 
-/// What a query meets.
+/// Error and cost of a query.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Query {
-    /// The chance that a stranger is found.
+    /// The probability that an absent element is found.
     pub false_positive_rate: f64,
-    /// Memory accesses of a stranger's query, on average; at most 1 + α.
+    /// Memory accesses per query of an absent element, on average; at most 1 + α.
     pub accesses: f64,
     /// The part of the words that are split.
     pub split_words: f64,
@@ -45,7 +45,7 @@ struct Load {
 }
 
 impl BloomAlpha {
-    /// The rate and the accesses of queries for strangers.
+    /// The rate and the accesses of queries for absent elements.
     ///
     /// ```
     /// use acsm_model::bloom_alpha::BloomAlpha;
@@ -67,7 +67,7 @@ impl BloomAlpha {
         let most = loads.len() as f64 * self.hashes as f64 + reach(moved) * second as f64;
         let table = |asked: usize| AllSet::new(self.word_bits.saturating_sub(1), asked, most);
         let (find_first, find_second, find_all) = (table(first), table(second), table(self.hashes));
-        // The chance that a word is found set, where its own elements have `own` bits each.
+        // The probability that a word's bits are set, where its own elements have `own` bits each.
         let found = |asked: &AllSet, load: f64, own: usize| {
             poisson_mean(moved, |more| asked.after(load * own as f64 + more * second as f64))
         };

@@ -5,13 +5,12 @@
 //! m bits are l = m/w words of w bits. Each element picks g words and k/g bits in each, all with
 //! replacement.
 
-use super::special::{any_of, binomial_mean, power, reach};
-use super::word::AllSet;
+use crate::special::{any_of, binomial_mean, power, reach, solve_increasing};
 
 /// Word sizes of interest: common processors, ECC memory, wide memory, a cache line.
 pub const WORD_BITS: [u32; 5] = [32, 64, 72, 256, 512];
 
-/// Words that are encoded more often are full.
+/// Words with more elements count as full.
 const ENCODED_MAX: f64 = 10_000.0;
 
 /// A Bloom-g filter.
@@ -55,7 +54,7 @@ impl BloomG {
         power(in_word, self.words)
     }
 
-    /// Equations (7)–(9) as printed. Kept to show that they are not what the paper computed.
+    /// Equations (7)–(9) as printed, to show that the paper's figures were not computed with them.
     pub fn false_positive_rate_printed(&self, elements: f64) -> f64 {
         let share = self.hashes as f64 / self.words as f64;
         let base = any_of(share, 1.0 / f64::from(self.word_bits));
@@ -106,7 +105,7 @@ impl BloomG {
         self.words
     }
 
-    /// The same filter with the k that errs least for this many elements, from g to `most`.
+    /// The same filter with the k with the fewest errors for this number of elements, from g to `most`.
     pub fn with_best_hashes(&self, elements: f64, most: usize) -> BloomG {
         let candidates = (self.words.max(1)..=most).map(|hashes| BloomG { hashes, ..*self });
         let rate = |filter: &BloomG| filter.false_positive_rate(elements);
@@ -123,9 +122,61 @@ impl BloomG {
     /// §3.5: the most elements a growing set may have before the rate exceeds `rate`, with k as it
     /// is. The maximum load factor is that over m.
     pub fn most_elements(&self, rate: f64) -> f64 {
-        super::special::solve_increasing((0.0, 4.0 * self.bits), rate, |elements| {
+        solve_increasing((0.0, 4.0 * self.bits), rate, |elements| {
             self.false_positive_rate(elements)
         })
         .floor()
+    }
+}
+
+/// Draws are followed one by one up to this number; after that the word counts as full.
+const DRAWS_MAX: usize = 1 << 15;
+
+/// The probability that all of `asked` random bits of a word are set, by the number of draws.
+///
+/// (1 − (1 − 1/w)^d)^j, which the paper has for j bits after d draws, takes the bits for
+/// independent. In a word of 64 bits that is 2–6 % too low: the mean of a j-th power exceeds the
+/// power of the mean. This is the exact probability, from the distribution of the number of set
+/// bits.
+#[derive(Debug, Clone)]
+pub struct AllSet {
+    after: Vec<f64>,
+}
+
+impl AllSet {
+    /// For 0 to `draws` draws with replacement from `word_bits` bits, and `asked` random bits.
+    /// O(w · draws).
+    ///
+    /// ```
+    /// use acsm_model::bloom_g::AllSet;
+    ///
+    /// // Two draws set one bit of two with chance 1/2, else both.
+    /// let chance = AllSet::new(2, 2, 2.0).after(2.0);
+    /// assert!((chance - (0.5 * 0.25 + 0.5)).abs() < 1e-15);
+    /// ```
+    pub fn new(word_bits: u32, asked: usize, draws: f64) -> AllSet {
+        let bits = word_bits.max(1) as usize;
+        let found: Vec<f64> =
+            (0..=bits).map(|set| power(set as f64 / bits as f64, asked)).collect();
+        let mut odds = vec![0.0; bits + 1];
+        odds.iter_mut().take(1).for_each(|none| *none = 1.0);
+        let mut after = vec![];
+        for _ in 0..=(draws as usize).min(DRAWS_MAX) {
+            after.push(odds.iter().zip(&found).map(|(odds, found)| odds * found).sum());
+            let mut fewer = 0.0;
+            for (set, odds) in odds.iter_mut().enumerate() {
+                let part = set as f64 / bits as f64;
+                let before = *odds;
+                *odds = before * part + fewer * (1.0 - part + 1.0 / bits as f64);
+                fewer = before;
+            }
+        }
+        AllSet { after }
+    }
+
+    /// The chance after so many draws.
+    pub fn after(&self, draws: f64) -> f64 {
+        let last = self.after.last().copied().unwrap_or(0.0);
+        self.after.get(draws as usize).copied().unwrap_or(last)
     }
 }

@@ -1,21 +1,21 @@
-//! How many flows share a cell, and how the cells of one flow hang together.
+//! Distributions of the number of flows on a cell, and on all cells of one flow.
 //!
-//! The errors of every filter are sums of chances that *all* cells of a flow are of some kind.
-//! [`FlowCells`] computes these for any layout, so that each store's model is written once:
-//! spread cells are alike and independent; cells of one line share the line's luck.
+//! The errors of every filter are sums of probabilities that *all* cells of a flow are of some kind.
+//! [`FlowCells`] computes these for any layout, so that each store's model is written once: spread
+//! cells are identically distributed and independent; cells of one line depend on its fill.
 
-use super::special::{binomial, poisson, power, reach};
+use crate::special::{binomial, poisson, power, reach};
 
-/// Counts up to this are told apart; the last stands for it and all above.
+/// The largest count that is told apart: it stands for itself and all above.
 pub const COUNT_MAX: usize = 15;
 
-/// With more flows on a line than this, all lines are alike.
+/// With more flows on a line than this, lines differ too little to matter.
 const PICKS_MAX: f64 = 1e5;
 
-/// Lines rarer than this add nothing to any error that matters.
+/// Fills of lines with a lower probability are neglected.
 const RAREST_LINE: f64 = 1e-18;
 
-/// Chances of the number of flows on a cell: 0, 1, … 14, and 15 or more.
+/// Probabilities of the number of flows on a cell: 0, 1, … 14, and 15 or more.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CellCounts {
     exactly: [f64; COUNT_MAX + 1],
@@ -42,12 +42,12 @@ impl CellCounts {
         CellCounts { exactly: counts, at_least }
     }
 
-    /// Flows placed at random, `load` a cell: what P(c = j) of the kBF papers tends to.
+    /// Flows placed at random, `load` per cell: the limit of P(c = j) of the kBF papers.
     pub fn poisson(load: f64) -> CellCounts {
         CellCounts::from_chances(|count| poisson(count as f64, load))
     }
 
-    /// `flows` flows, each on this cell with chance `p`: P(c = j) of the kBF papers with
+    /// `flows` flows, each on this cell with probability `p`: P(c = j) of the kBF papers with
     /// `flows` = nk and `p` = 1/m.
     pub fn binomial(flows: f64, p: f64) -> CellCounts {
         CellCounts::from_chances(|count| binomial(count as f64, flows, p))
@@ -59,19 +59,19 @@ impl CellCounts {
         CellCounts::from_chances(|count| (1.0 - ratio) * power(ratio, count))
     }
 
-    /// These counts and, independent of them, others.
+    /// The sum of two independent counts.
     pub fn and(&self, other: &CellCounts) -> CellCounts {
         CellCounts::from_chances(|count| {
             (0..=count).map(|part| self.exactly(part) * other.exactly(count - part)).sum()
         })
     }
 
-    /// The chance of exactly `count` flows (of 15: or more).
+    /// The probability of exactly `count` flows (of 15: or more).
     pub fn exactly(&self, count: usize) -> f64 {
         self.exactly.get(count).copied().unwrap_or(0.0)
     }
 
-    /// The chance of `count` flows or more.
+    /// The probability of `count` flows or more.
     pub fn at_least(&self, count: usize) -> f64 {
         self.at_least.get(count).copied().unwrap_or(0.0)
     }
@@ -95,15 +95,15 @@ pub struct FlowCells {
     lines: Vec<Line>,
 }
 
-/// The fills of a line of which each flow that picks it takes this share: how likely, and what they
-/// are.
+/// The fills of a line, each with its probability, where each flow that picks the line takes this
+/// share of it.
 fn fills(load: f64, share: f64, counts: impl Fn(f64, f64) -> CellCounts) -> Vec<(f64, CellCounts)> {
     let picks = load / share;
     if picks.is_nan() || picks > PICKS_MAX {
         return vec![(1.0, CellCounts::poisson(load))];
     }
-    // Sums of bell curves do not notice steps below their width: a sum over every third of a
-    // deviation of 4 is right to ten digits.
+    // Sums of bell curves are insensitive to steps below their width: with every third term at a
+    // standard deviation of 4 they are right to ten digits.
     let step = (0.75 * picks.sqrt()).floor().max(1.0);
     let first = (2.0 * picks - reach(picks)).max(0.0) as u64;
     (first..=reach(picks) as u64)
@@ -120,7 +120,7 @@ impl FlowCells {
         FlowCells { lines: vec![Line { cells: hashes, fills: vec![(1.0, counts)] }] }
     }
 
-    /// k cells spread over the array, at kn/m flows a cell.
+    /// k cells spread over the array, at kn/m flows per cell.
     ///
     /// ```
     /// use acsm_model::counts::FlowCells;
@@ -168,12 +168,13 @@ impl FlowCells {
         self.lines.iter().map(|line| line.cells).sum()
     }
 
-    /// The chance that all cells are of a kind that a cell with these counts is with `chance`.
+    /// The probability that all cells are of a kind, where `chance` is that of one cell with the given
+    /// counts.
     pub fn all(&self, chance: impl Fn(&CellCounts) -> f64) -> f64 {
         let of_line = |line: &Line| -> f64 {
             line.fills.iter().map(|(odds, fill)| odds * power(chance(fill), line.cells)).sum()
         };
-        // Lines with as many cells are alike.
+        // Lines with the same number of cells have the same probability.
         let (mut all, mut before) = (1.0, None);
         for line in &self.lines {
             let chance = match before {
@@ -186,7 +187,7 @@ impl FlowCells {
         all
     }
 
-    /// The chance that all cells are of a kind but one, which is of another.
+    /// The probability that all cells but one are of a kind, and that one of another.
     pub fn all_but_one(
         &self,
         chance: impl Fn(&CellCounts) -> f64,

@@ -1,10 +1,10 @@
 //! `fcf`: fingerprints and states in a cuckoo table of two buckets with four slots each.
 //!
-//! A lookup compares 8 slots. Each of them is in use with the load α and then matches a stranger's
-//! fingerprint with 2^{−f}.
+//! A lookup compares 8 slots. Each of them is in use with probability α, the load, and then matches the
+//! fingerprint of an absent flow with 2^{−f}.
 
-use super::special::any_of;
-use super::{ErrorRates, StateMix};
+use crate::special::any_of;
+use crate::{ErrorRates, StateMix};
 
 /// Slots a lookup compares: two buckets of four.
 pub const SLOTS: usize = 8;
@@ -13,13 +13,13 @@ pub const SLOTS: usize = 8;
 /// Ramachandran 2007; Cain, Sanders, Wormald 2007). Inserts fail above, not below.
 pub const LOAD_THRESHOLD: f64 = 0.9768;
 
-/// The load that sizing aims at.
+/// The load that sizing plans for.
 pub const LOAD_PLANNED: f64 = 0.95;
 
-/// Errors at a load of slots in use, with fingerprints of so many bits.
+/// Errors at a load of slots in use, with fingerprints of this width.
 ///
-/// Several matches of one state are `Known`, of different states `DontKnow`. No flow is lost or
-/// confused while all inserts find a slot.
+/// Several matches of one state are "known", of different states "don't know". No extant flow is
+/// missed or misreported as long as all inserts find a slot.
 ///
 /// ```
 /// use acsm_model::{StateMix, fcf};
@@ -31,7 +31,7 @@ pub fn errors(fingerprint_bits: u32, load: f64, mix: &StateMix) -> ErrorRates {
     errors_among(f64::from(fingerprint_bits).exp2(), load, mix)
 }
 
-/// The same with so many fingerprints, which need not be a power of two.
+/// The same with this number of fingerprints, which need not be a power of two.
 pub fn errors_among(fingerprints: f64, load: f64, mix: &StateMix) -> ErrorRates {
     let matches = load.clamp(0.0, 1.0) / fingerprints.max(1.0);
     let found = any_of(SLOTS as f64, matches);
@@ -41,13 +41,13 @@ pub fn errors_among(fingerprints: f64, load: f64, mix: &StateMix) -> ErrorRates 
     ErrorRates {
         false_positive: known,
         dont_know_absent: found - known,
-        // Others come on a flow's two buckets as on any: its own slot is one more.
+        // The other slots of a flow's two buckets are like those of any bucket.
         dont_know: mix.mean(|state| any_of(SLOTS as f64, matches * (1.0 - mix.part(state)))),
         ..ErrorRates::default()
     }
 }
 
-/// The narrowest fingerprint for a rate of strangers found: 8 α / 2^f ≤ rate.
+/// The narrowest fingerprint for a false positive rate: 8 α / 2^f ≤ rate.
 ///
 /// ```
 /// use acsm_model::fcf;

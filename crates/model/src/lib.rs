@@ -1,22 +1,60 @@
-//! What theory says of the stores: closed forms, one file a structure, named as in `store`.
+//! Closed forms for the errors of Bloom filters, of filters that map flows to states, and of
+//! fingerprint tables; in plain numbers.
 //!
-//! Nothing here looks at a store: theory is evidence of its own. What is computed is *open loop*:
-//! a store that holds n flows in the states they are in, asked about one of them or a stranger.
-//! `tests/model/` holds every form against fractions, simulation and the papers' print;
-//! `docs/models.md` lists where the papers err.
+//! # Properties
+//!
+//! No dependencies, no I/O, no randomness: functions of loads, widths and probabilities. Nothing
+//! here reads a data structure, so that measurement and theory are independent evidence. All models
+//! are *open loop*: a store holds n flows in given states, and is asked about one of them (an extant
+//! flow) or about another (an absent flow).
+//!
+//! # Usage
+//!
+//! How often does a key-value Bloom filter with 9.6 cells per flow err, where 80 % of the flows are
+//! in one of six states?
+//!
+//! ```
+//! use acsm_model::kbf::{self, Decoding};
+//! use acsm_model::{FlowCells, StateMix, bloom, bound};
+//!
+//! let (flows, cells) = (1e6, 9.6e6);
+//! let hashes = bloom::best_hashes(cells / flows, 32);
+//! let load = bloom::load(cells, hashes, flows);
+//! let mix = StateMix::new(&[80.0, 4.0, 4.0, 4.0, 4.0, 4.0]);
+//! let errors = kbf::errors(&FlowCells::at_load(hashes, load), &mix, Decoding::AllPairs);
+//! assert!(errors.of_absent() < 0.011);
+//! assert!(errors.dont_know < 0.02 && errors.false_negative == 0.0);
+//! // No structure with this false positive rate takes fewer bits per flow.
+//! assert!(bound::static_bits_per_flow(errors.of_absent(), &mix) < 9.6 * 8.0);
+//! ```
+//!
+//! # Implementation
+//!
+//! One structure per file, named as in `acsm-filters`:
 //!
 //! | file | from | what |
 //! |---|---|---|
-//! | [`bloom`] | kBF papers §4 | capacity, ρ, best k, counts of cells |
+//! | [`bloom`] | kBF papers §4 | false positive rate, capacity, ρ, best k, counts of cells |
 //! | [`dbf`], [`sbf`] | ACSM 2006 §3 | errors by kind |
-//! | [`kbf`] | kBF papers §4 | decodability as printed and right; errors by decoding |
-//! | [`bhbf`], [`fcf`] | our own | errors by kind |
-//! | [`aging`] | ACSM 2006 §3.2 | ghosts of timer aging |
-//! | [`bound`] | information theory | the fewest bits an error allows |
+//! | [`kbf`] | kBF papers §4 | decodability as printed and corrected; errors by decoding |
+//! | [`bhbf`], [`fcf`] | own | errors by kind |
+//! | [`aging`] | ACSM 2006 §3.2 | expired flows that timer aging leaves on shared cells |
+//! | [`bound`] | information theory | the fewest bits per flow at an error rate |
 //! | [`recycling`] | recycling Bloom filters | average rates over a cycle |
 //! | [`bloom_g`], [`bloom_alpha`] | fast Bloom filters | few memory accesses |
-//! | [`counts`], [`word`], [`mix`] | | what these share: counts on cells, bits in words, mixes of states |
-//! | [`special`] | | binomial and Poisson for 10^10 trials |
+//! | [`errors`], [`counts`], [`mix`] | | shared: error rates, counts on cells, mixes of states |
+//! | [`special`] | | binomial and Poisson probabilities for 10^10 trials |
+//!
+//! Where a paper's formula is misprinted, the corrected form is here beside the printed one, and the
+//! function says so.
+//!
+//! # References
+//!
+//! Bonomi et al., *Beyond Bloom Filters* (SIGCOMM 2006), "ACSM 2006"; Xiong et al., *kBF* (INFOCOM
+//! 2014, and its journal version); Qiao et al., *Fast Bloom Filters and Their Generalization*
+//! (2013); Dozier et al., *Modeling Average False Positive Rates of Recycling Bloom Filters*; Fan et
+//! al., *Cuckoo Filter* (CoNEXT 2014); Loader, *Fast and Accurate Computation of Binomial
+//! Probabilities* (2000).
 
 pub mod aging;
 pub mod bhbf;
@@ -26,61 +64,20 @@ pub mod bloom_g;
 pub mod bound;
 pub mod counts;
 pub mod dbf;
+mod encodings;
+pub mod errors;
 pub mod fcf;
 pub mod kbf;
 pub mod mix;
 pub mod recycling;
 pub mod sbf;
 pub mod special;
-pub mod word;
 
-/// The largest number of states of a machine that the forms handle.
+/// The largest number of states of a machine.
 pub const STATES_MAX: usize = 16;
-/// The largest number of cells per flow that a plan considers.
+/// The largest number of cells per flow that a search considers.
 pub const HASHES_MAX: usize = 32;
 
 pub use counts::FlowCells;
+pub use errors::ErrorRates;
 pub use mix::StateMix;
-
-/// How often a store errs, by kind, as in a report's `errors`.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct ErrorRates {
-    /// A stranger is said to be in a state; per lookup of strangers.
-    pub false_positive: f64,
-    /// The store cannot tell what a stranger is; per lookup of strangers.
-    pub dont_know_absent: f64,
-    /// A flow is said to be absent; per lookup of flows.
-    pub false_negative: f64,
-    /// The store cannot tell a flow's state; per lookup of flows.
-    pub dont_know: f64,
-    /// A flow is said to be in another state; per lookup of flows.
-    pub false_return: f64,
-}
-
-impl ErrorRates {
-    /// All errors per lookup, where the part `absent` of lookups is for strangers.
-    pub fn total(&self, absent: f64) -> f64 {
-        absent * self.of_absent() + (1.0 - absent) * self.of_extant()
-    }
-
-    /// These and `other`, weighed.
-    pub fn plus(&self, other: &ErrorRates, weight: f64) -> ErrorRates {
-        ErrorRates {
-            false_positive: self.false_positive + weight * other.false_positive,
-            dont_know_absent: self.dont_know_absent + weight * other.dont_know_absent,
-            false_negative: self.false_negative + weight * other.false_negative,
-            dont_know: self.dont_know + weight * other.dont_know,
-            false_return: self.false_return + weight * other.false_return,
-        }
-    }
-
-    /// All errors per lookup of strangers.
-    pub fn of_absent(&self) -> f64 {
-        self.false_positive + self.dont_know_absent
-    }
-
-    /// All errors per lookup of flows that are there.
-    pub fn of_extant(&self) -> f64 {
-        self.false_negative + self.dont_know + self.false_return
-    }
-}

@@ -1,17 +1,17 @@
-//! The mix of states among the flows of a store.
+//! The distribution of states among the flows of a store.
 
 use crate::STATES_MAX;
 
-/// Which part of the flows is in which state; parts sum to 1.
+/// The part of the flows in each state; parts sum to 1.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StateMix {
     parts: Vec<f64>,
 }
 
 impl StateMix {
-    /// From how many flows are in each state (any scale). Negative and non-finite weights count as
-    /// none, states beyond the limit of a machine are left out, and if no weight is left all
-    /// states are alike.
+    /// From the number of flows in each state, on any scale. Negative and non-finite weights count as
+    /// 0, states beyond [`STATES_MAX`] are left out, and if all weights are 0 the distribution is
+    /// even.
     ///
     /// ```
     /// use acsm_model::StateMix;
@@ -29,7 +29,7 @@ impl StateMix {
         StateMix { parts: parts.into_iter().map(|part| part / total).collect() }
     }
 
-    /// All of so many states alike.
+    /// The same part in each of this number of states.
     pub fn even(states: usize) -> StateMix {
         let states = states.clamp(1, STATES_MAX);
         StateMix { parts: vec![1.0 / states as f64; states] }
@@ -50,12 +50,12 @@ impl StateMix {
         &self.parts
     }
 
-    /// Σ p²: the chance that two flows are in the same state.
+    /// Σ p²: the probability that two flows are in the same state.
     pub fn sameness(&self) -> f64 {
         self.parts.iter().map(|part| part * part).sum()
     }
 
-    /// H = −Σ p log2 p: bits it takes to tell a flow's state.
+    /// H = −Σ p log2 p: the entropy of a flow's state.
     pub fn entropy_bits(&self) -> f64 {
         let parts = self.parts.iter().filter(|part| **part > 0.0);
         parts.map(|part| -part * part.log2()).sum::<f64>().max(0.0)

@@ -1,20 +1,19 @@
-//! `sbf`: a cell tells the state of its flows while all of them are in the same; ACSM 2006 §3.3.
+//! `sbf`: a cell holds a state as long as all of its flows are in that state; ACSM 2006 §3.3.
 //!
-//! A flow in state s is beside flows of other states on a cell that says nothing. Others come as a
-//! Poisson process, those in other states as one thinned to 1 − p_s: the cell is lost with
-//! 1 − e^{−λ(1−p_s)}, the flow if all its cells are. A flow that changes its state on a cell it
-//! shares makes that cell say nothing, for good: flows that change count as different even where
-//! they end up the same.
+//! A cell that flows of different states share answers "don't know". Other flows arrive as a Poisson
+//! process, those in other states as one thinned to 1 − p_s: the cell of a flow in state s is lost
+//! with 1 − e^{−λ(1−p_s)}, the flow if all its cells are. A flow that changes its state on a shared
+//! cell makes that cell answer "don't know" for good, even if all flows end up in the same state.
 
-use super::counts::{COUNT_MAX, CellCounts};
-use super::special::power;
-use super::{ErrorRates, FlowCells, StateMix};
+use crate::counts::{COUNT_MAX, CellCounts};
+use crate::special::power;
+use crate::{ErrorRates, FlowCells, StateMix};
 
 /// Points of the mean over ages.
 const AGES: u32 = 8;
 
-/// Errors of flows that keep the state they came in. Valid up to some 8 flows a cell: 15 and more
-/// are taken for 15.
+/// Errors of flows that keep the state they were inserted in. Valid up to about 8 flows per cell:
+/// 15 and more are taken for 15.
 ///
 /// ```
 /// use acsm_model::{FlowCells, StateMix, sbf};
@@ -28,26 +27,27 @@ pub fn errors(cells: &FlowCells, mix: &StateMix) -> ErrorRates {
     errors_of_changing_flows(cells, mix, 1.0)
 }
 
-/// Errors under the rule of the kBF papers, where a cell with two or more flows says nothing.
-pub fn errors_by_the_kbf_papers(cells: &FlowCells, mix: &StateMix) -> ErrorRates {
+/// Errors under the rule of the kBF papers, where a cell with two or more flows answers "don't
+/// know".
+pub fn errors_without_sharing(cells: &FlowCells, mix: &StateMix) -> ErrorRates {
     errors_of_changing_flows(cells, mix, 0.0)
 }
 
-/// Errors where the part `kept` of the flows has not changed its state since it came, and the
-/// others have changed it soon after.
+/// Errors where the part `kept` of the flows has not changed its state since it was inserted, and
+/// the others have changed it soon after.
 ///
-/// On a shared cell that tells a state all flows are in it, and all but the first have kept it. A
-/// flow that came early is the first on many of its cells, so this is a mean over ages.
+/// On a shared cell that holds a state all flows are in that state, and all but the first have kept
+/// it. An early flow is the first on many of its cells, so this is a mean over ages.
 pub fn errors_of_changing_flows(cells: &FlowCells, mix: &StateMix, kept: f64) -> ErrorRates {
     let kept = kept.clamp(0.0, 1.0);
-    // Where all flows keep their state it does not matter who was first.
+    // Where all flows keep their state it does not matter which was first.
     let ages = if kept < 1.0 { AGES } else { 1 };
     let lost = |state: usize| {
         let of_age = |earlier: f64| lost_at(cells, mix.part(state), kept, earlier);
         let middles = (0..ages).map(|age| (f64::from(age) + 0.5) / f64::from(ages));
         middles.map(of_age).sum::<f64>() / f64::from(ages)
     };
-    // A cell of a stranger that says `state`: the first flow in it, the others in it and kept.
+    // A cell that holds `state`: the first flow is in it, the others are in it and have kept it.
     let says = |counts: &CellCounts, state: usize| -> f64 {
         let part = mix.part(state);
         let but_first = part * kept;
@@ -82,10 +82,10 @@ fn mean_by_part(mix: &StateMix, f: impl Fn(usize) -> f64) -> f64 {
     })
 }
 
-/// The chance that all cells of a flow are lost, in a state that the part `part` of flows is in,
-/// where the part `earlier` of others came before it.
+/// The probability that all cells of a flow are lost, in a state that the part `part` of the flows
+/// is in, where the part `earlier` of the others came before it.
 fn lost_at(cells: &FlowCells, part: f64, kept: f64, earlier: f64) -> f64 {
-    // Chances that a cell with so many others tells the state.
+    // Probabilities that a cell with this number of other flows holds the state.
     let if_first = |others: usize| power((1.0 - earlier) * part * kept, others);
     let if_later = |others: usize| match others.checked_sub(1) {
         None => 0.0,

@@ -6,7 +6,7 @@
 
 use std::f64::consts::TAU;
 
-/// Counts with a larger mean are as good as certain.
+/// Counts with a larger mean are taken for their mean.
 const MEAN_MAX: f64 = 1e9;
 
 /// ln n! − ln(√(2πn) (n/e)^n): what Stirling's formula lacks. `n` is a whole number; 0 gives 0.
@@ -57,7 +57,7 @@ pub fn ln_factorial(n: f64) -> f64 {
     stirling_error(n) + (n + 0.5) * n.ln() - n + 0.5 * TAU.ln()
 }
 
-/// The chance of exactly `x` events where `mean` are expected. `x` is a whole number.
+/// The probability of exactly `x` events where `mean` are expected. `x` is a whole number.
 ///
 /// ```
 /// use acsm_model::special::poisson;
@@ -74,7 +74,7 @@ pub fn poisson(x: f64, mean: f64) -> f64 {
     (-stirling_error(x) - deviance(x, mean)).exp() / (TAU * x).sqrt()
 }
 
-/// The chance of exactly `x` successes in `trials`, each with probability `p`. `x` and `trials`
+/// The probability of exactly `x` successes in `trials`, each with probability `p`. `x` and `trials`
 /// are whole numbers; 0 ≤ p ≤ 1.
 ///
 /// ```
@@ -107,8 +107,8 @@ pub fn binomial(x: f64, trials: f64, p: f64) -> f64 {
     exponent.exp() * (trials / (TAU * x * rest)).sqrt()
 }
 
-/// Σ P(X = x) f(x) for X binomial: all x whose chance is not below 10^−30 or so, scaled for what
-/// is left out.
+/// Σ P(X = x) f(x) for X binomial: all x with a probability above about 10^−30, scaled for those
+/// left out.
 ///
 /// Takes O(√(trials·p)) calls of `f`.
 pub fn binomial_mean(trials: f64, p: f64, f: impl FnMut(f64) -> f64) -> f64 {
@@ -120,8 +120,8 @@ pub fn poisson_mean(mean: f64, f: impl FnMut(f64) -> f64) -> f64 {
     mean_near(mean, f64::INFINITY, |x| poisson(x, mean), f)
 }
 
-/// More than any Poisson or binomial count with this mean comes to, but for a chance of 10^−30:
-/// twelve deviations, and some more for the tails of small means.
+/// A Poisson or binomial count with this mean exceeds this with a probability below 10^−30: twelve
+/// standard deviations, and some more for the tails of small means.
 pub(crate) fn reach(mean: f64) -> f64 {
     mean + 12.0 * mean.max(0.0).sqrt() + 40.0
 }
@@ -152,7 +152,7 @@ fn mean_near(
     if weight > 0.0 { sum / weight } else { 0.0 }
 }
 
-/// 1 − (1 − p)^n without cancellation: the chance that one of n comes true.
+/// 1 − (1 − p)^n without cancellation: the probability that at least one of n events happens.
 pub fn any_of(n: f64, p: f64) -> f64 {
     if p >= 1.0 { f64::from(u8::from(n > 0.0)) } else { -(n * (-p).ln_1p()).exp_m1() }
 }
@@ -186,4 +186,22 @@ pub(crate) fn solve_increasing(
         }
     }
     low
+}
+
+/// The largest number up to `most` for which `holds`, where it holds for all smaller ones; `None` if
+/// it does not hold for 0.
+pub(crate) fn largest(most: u64, holds: impl Fn(u64) -> bool) -> Option<u64> {
+    if !holds(0) {
+        return None;
+    }
+    let (mut good, mut bad) = (0, most.saturating_add(1));
+    while bad - good > 1 {
+        let middle = good + (bad - good) / 2;
+        if holds(middle) {
+            good = middle;
+        } else {
+            bad = middle;
+        }
+    }
+    Some(good)
 }

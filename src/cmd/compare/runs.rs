@@ -5,6 +5,7 @@ use std::fs;
 use anyhow::{Context as _, bail};
 
 use super::args::{CompareArgs, Equal, StoreChoice};
+use crate::cmd::spec_message::message;
 use crate::engine::compare::StoreRun;
 use crate::flow::FlowKey;
 use crate::report::compare::RunLabel;
@@ -70,7 +71,9 @@ pub fn runs(args: &CompareArgs, states: usize, flows: u64) -> anyhow::Result<Run
                 for store in &args.backends {
                     let name =
                         || format!("{} at p = {fp_rate}, equal {}", store.name(), equal.name());
-                    let (spec, sizing) = sized(store).with_context(name)?;
+                    let (spec, sizing) = sized(store)
+                        .map_err(|error| anyhow::anyhow!(message(&error)))
+                        .with_context(name)?;
                     for (seed_index, seed) in args.seeds().into_iter().enumerate() {
                         let plan = StoreRun {
                             store: spec.clone(),

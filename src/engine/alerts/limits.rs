@@ -81,7 +81,7 @@ impl AlertLimits {
     /// Replaces the rules. Cool-downs go on, unless rules got other numbers.
     pub fn set_rules(&mut self, new: &Arc<ActiveRules>) {
         let names = |rules: &Rules| -> Vec<String> {
-            rules.book.iter().map(|rule| rule.name.clone()).collect()
+            rules.list.iter().map(|rule| rule.name.clone()).collect()
         };
         if names(&self.active.rules) != names(&new.rules) {
             self.cooldowns = Cooldowns::new(COOLDOWN_ENTRIES, self.hash_key);
@@ -93,14 +93,14 @@ impl AlertLimits {
     /// Whether `alert` is shown. If so, it is given the number of its like that were suppressed
     /// before it.
     pub fn admits(&mut self, alert: &mut Alert, mute_no_session: bool) -> bool {
-        let Some(rule) = self.active.rules.book.get(alert.rule) else { return false };
+        let Some(rule) = self.active.rules.list.get(alert.rule) else { return false };
         let (src, dst) = (alert.packet.src, alert.packet.dst);
         self.now = self.now.max(alert.time);
         if mute_no_session && rule.kind == RuleKind::NoSession {
             self.suppressed.muted += 1;
             return false;
         }
-        let home = &self.active.rules.hygiene.home_networks;
+        let home = &self.active.rules.limits.home_networks;
         if !home.is_empty() && !home.iter().any(|net| net.contains(src) || net.contains(dst)) {
             self.suppressed.foreign += 1;
             return false;
@@ -111,7 +111,7 @@ impl AlertLimits {
         }
         if !matches!(rule.kind, RuleKind::Mark | RuleKind::Threshold) {
             // The budget first: an alert that is not shown must not silence those after it.
-            if !self.budget.has_room(self.now, self.active.rules.hygiene.alerts_per_second) {
+            if !self.budget.has_room(self.now, self.active.rules.limits.alerts_per_second) {
                 self.suppressed.over_budget += 1;
                 return false;
             }

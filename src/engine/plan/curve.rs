@@ -1,21 +1,22 @@
-//! The errors of one structure by its load, as a curve through few points.
+//! The errors of one structure as a function of its load, interpolated between few points.
 //!
-//! A point of `blocked` layouts takes a fraction of a millisecond, and a plan asks for thousands.
+//! A point of a blocked layout takes a fraction of a millisecond, and a plan asks for thousands.
 //! But the logarithms of errors are smooth in the logarithm of the load: a cubic through four
-//! points a quarter apart is right to 0.1 % or so, and points are computed once.
+//! points a quarter apart is right to about 0.1 %, and each point is computed once.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use acsm_model::ErrorRates;
 
-/// How far points are apart, in the logarithm of the load.
+/// Distance of points, in the logarithm of the load.
 const STEP: f64 = 0.25;
-/// Loads from e^{−14} to e^3 are computed: less is the same power law, more is hopeless.
+/// Loads from e^{−14} to e^3 are computed: below, errors follow a power law; above, no store is
+/// usable.
 const LOWEST: i32 = -56;
 const HIGHEST: i32 = 12;
-/// The logarithm of what never happens.
-const NEVER: f64 = -700.0;
+/// Stands for the logarithm of 0.
+const LN_ZERO: f64 = -700.0;
 
 const KINDS: usize = 5;
 
@@ -42,11 +43,11 @@ impl<F: Fn(f64) -> ErrorRates> Curve<F> {
         if load.is_nan() || load <= 0.0 {
             return ErrorRates::default();
         }
-        let place = (load.ln() / STEP).min(f64::from(HIGHEST));
-        let first = (place.floor() as i32 - 1).clamp(LOWEST, HIGHEST - 3);
+        let position = (load.ln() / STEP).min(f64::from(HIGHEST));
+        let first = (position.floor() as i32 - 1).clamp(LOWEST, HIGHEST - 3);
         let points: [[f64; KINDS]; 4] = std::array::from_fn(|i| self.point(first + i as i32));
-        // The place between the four points, 1 to 2 but at the ends.
-        let x = place - f64::from(first);
+        // The position between the four points: 1 to 2, except at the ends.
+        let x = position - f64::from(first);
         from_logarithms(std::array::from_fn(|kind| {
             let values = points.map(|point| point[kind]);
             if x < 0.0 { values[0] + x * (values[1] - values[0]) } else { cubic(values, x) }
@@ -62,9 +63,9 @@ impl<F: Fn(f64) -> ErrorRates> Curve<F> {
     }
 }
 
-/// Through four points at 0, 1, 2 and 3; a straight line where something never happens.
+/// The cubic through four points at 0, 1, 2 and 3; linear where one of them is the logarithm of 0.
 fn cubic([a, b, c, d]: [f64; 4], x: f64) -> f64 {
-    if [a, b, c, d].iter().any(|value| *value <= NEVER) {
+    if [a, b, c, d].iter().any(|value| *value <= LN_ZERO) {
         let (low, high) = if x < 1.0 {
             (a, b)
         } else if x < 2.0 {
@@ -87,34 +88,39 @@ fn to_logarithms(errors: &ErrorRates) -> [f64; KINDS] {
         errors.dont_know,
         errors.false_return,
     ];
-    kinds.map(|rate| rate.max(0.0).ln().max(NEVER))
+    kinds.map(|rate| rate.max(0.0).ln().max(LN_ZERO))
 }
 
 fn from_logarithms(logarithms: [f64; KINDS]) -> ErrorRates {
     let [false_positive, dont_know_absent, false_negative, dont_know, false_return] =
-        logarithms.map(|value| if value <= NEVER { 0.0 } else { value.min(0.0).exp() });
+        logarithms.map(|value| if value <= LN_ZERO { 0.0 } else { value.min(0.0).exp() });
     ErrorRates { false_positive, dont_know_absent, false_negative, dont_know, false_return }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use acsm_filters::KbfDecode;
+    use acsm_model::kbf::Decoding;
     use acsm_model::{FlowCells, StateMix, kbf, sbf};
 
     #[test]
-    fn it_is_what_it_runs_through() {
+    fn interpolation_follows_the_errors() {
         let mix = StateMix::new(&[80.0, 10.0, 5.0, 5.0]);
-        let of_kbf = |load| kbf::errors(&FlowCells::at_load(7, load), &mix, KbfDecode::AllPairs);
+        let of_kbf = |load| kbf::errors(&FlowCells::at_load(7, load), &mix, Decoding::AllPairs);
         let of_sbf = |load| sbf::errors(&FlowCells::blocked(5, load, 2, 64), &mix);
-        follows(&Curve::new(of_kbf));
-        follows(&Curve::new(of_sbf));
+        assert_follows(&Curve::new(of_kbf));
+        assert_follows(&Curve::new(of_sbf));
 
-        fn follows(curve: &Curve<impl Fn(f64) -> ErrorRates>) {
+        fn assert_follows(curve: &Curve<impl Fn(f64) -> ErrorRates>) {
             for load in [1e-4, 0.013, 0.1, 0.5, 0.693, 1.1, 3.0] {
-                let (told, real) = (curve.at(load), (curve.errors_at)(load));
-                for (told, real) in to_logarithms(&told).into_iter().zip(to_logarithms(&real)) {
-                    assert!((told - real).abs() < 2e-3 || real < -25.0, "{load}: {told} {real}");
+                let (interpolated, real) = (curve.at(load), (curve.errors_at)(load));
+                for (interpolated, real) in
+                    to_logarithms(&interpolated).into_iter().zip(to_logarithms(&real))
+                {
+                    assert!(
+                        (interpolated - real).abs() < 2e-3 || real < -25.0,
+                        "{load}: {interpolated} {real}"
+                    );
                 }
             }
             assert!(curve.computed() <= 28, "{}", curve.computed());
@@ -122,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn it_has_no_end() {
+    fn every_load_has_errors() {
         let curve = Curve::new(|load: f64| ErrorRates {
             dont_know: load.powi(2).min(1.0),
             ..ErrorRates::default()

@@ -2,46 +2,49 @@
 
 use std::f64::consts::LN_2;
 
-use super::room::Room;
+use super::requirements::{ResolvedRequirements, Target};
 use super::shape::Shape;
-use super::slots::Slots;
-use super::theory::Theory;
-use super::wish::{Asked, Target};
-use acsm_filters::{Backend, HASHES_LIMIT};
+use super::theory::{Theory, slot_errors};
+use acsm_filters::{Backend, Footprint, HASHES_LIMIT, SlotFormat, Storage};
 use acsm_model::ErrorRates;
 
-/// Numbers of hashes tried beyond the best so far, on either side: of a rough guess, and of what is
-/// best for the same store in another layout.
-const PATIENCE: usize = 3;
-const PATIENCE_NEAR: usize = 1;
-/// Logarithms of the loads that are looked at.
+/// Numbers of hashes tried beyond the best so far, on either side of a rough guess.
+const TRIES: usize = 3;
+/// The same around the best number for the same store in another layout.
+const TRIES_AROUND_HINT: usize = 1;
+/// Range of the logarithm of the load.
 const LOAD_RANGE: (f64, f64) = (-60.0, 2.7);
-/// The logarithm of the load at which to begin: half of the cells in use.
+/// The logarithm of the load at which the search begins: half of the cells in use.
 const LOAD_GUESS: f64 = -0.37;
-/// How near below the target is near enough.
-const NEAR: f64 = 1e-7;
+/// The search ends this close below the target.
+const TOLERANCE: f64 = 1e-7;
 
-/// A store that answers a wish, as well as its shape can.
+/// The store of a shape that meets the requirements best.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Choice {
     /// Its memory.
-    pub room: Room,
-    /// Flows that it is for.
+    pub footprint: Footprint,
+    /// The number of flows it is for.
     pub flows: f64,
     /// Errors when it holds them.
     pub errors: ErrorRates,
 }
 
-/// The best store of this shape. `None` if no size of it comes near. Looks around `near` hashes, if
-/// that is given.
-pub fn choose(theory: &Theory, shape: Shape, asked: &Asked, near: Option<usize>) -> Option<Choice> {
-    let solver = Solver { theory, shape, asked, near };
-    let flows = asked.flows.map(|flows| flows as f64);
-    match (flows, asked.target, asked.bits()) {
+/// The best store of this shape. `None` if no size of it is near the target. With a hint, only
+/// numbers of hashes around it are tried.
+pub fn choose(
+    theory: &Theory,
+    shape: Shape,
+    required: &ResolvedRequirements,
+    hashes_hint: Option<usize>,
+) -> Option<Choice> {
+    let solver = Solver { theory, shape, required, hashes_hint };
+    let flows = required.flows.map(|flows| flows as f64);
+    match (flows, required.target, required.bits()) {
         (Some(flows), Some(target), None) => solver.smallest(flows, &target),
         (Some(flows), Some(target), Some(bits)) => {
             let smallest = solver.smallest(flows, &target);
-            let fitting = smallest.filter(|choice| choice.room.bits <= bits);
+            let fitting = smallest.filter(|choice| choice.footprint.bits <= bits);
             fitting.or_else(|| solver.best_within(flows, bits))
         }
         (Some(flows), None, Some(bits)) => solver.best_within(flows, bits),
@@ -53,8 +56,8 @@ pub fn choose(theory: &Theory, shape: Shape, asked: &Asked, near: Option<usize>)
 struct Solver<'a> {
     theory: &'a Theory,
     shape: Shape,
-    asked: &'a Asked,
-    near: Option<usize>,
+    required: &'a ResolvedRequirements,
+    hashes_hint: Option<usize>,
 }
 
 impl Solver<'_> {
@@ -64,23 +67,23 @@ impl Solver<'_> {
 
     /// The least memory that meets the target.
     fn smallest(&self, flows: f64, target: &Target) -> Option<Choice> {
-        match self.shape.backend {
-            Backend::Exact => Some(self.table(Room::of_entries(flows), flows)),
-            Backend::Fcf => {
-                let mut widths = Slots::all(self.shape, self.states());
-                let choice = |slots: Slots| self.slots(&slots, slots.room_for(flows), flows);
+        match self.shape.backend.info().storage {
+            Storage::Entries => Some(self.entries(Footprint::of_entries(flows), flows)),
+            Storage::Slots => {
                 let absent = self.theory.traffic().absent;
-                widths.find_map(|slots| {
-                    Some(choice(slots)).filter(|choice| target.is_met(&choice.errors, absent))
-                })
+                let mut choices = self
+                    .slot_formats()
+                    .map(|slots| self.slots(&slots, slots.of_flows(flows), flows));
+                choices.find(|choice| target.is_met(&choice.errors, absent))
             }
-            _ => {
+            Storage::Cells => {
                 let guess = -target.rate().log2();
                 self.best_hashes(guess, |hashes| {
                     let load = self.highest_load(hashes, target)?;
                     let cells = hashes as f64 * flows / load;
-                    let room = Room::of_cells(self.shape, self.states(), cells, hashes)?;
-                    Some((cells / flows, self.cells(room, flows)))
+                    let format = self.shape.cell_format(self.states(), hashes);
+                    let footprint = format.filling_lines_of(cells)?;
+                    Some((cells / flows, self.cells(footprint, flows)))
                 })
             }
         }
@@ -88,19 +91,19 @@ impl Solver<'_> {
 
     /// The least error within memory; with too little for any, the smallest there is.
     fn best_within(&self, flows: f64, bits: f64) -> Option<Choice> {
-        match self.shape.backend {
-            Backend::Exact => Some(self.table(table_in(bits, flows), flows)),
-            Backend::Fcf => {
+        match self.shape.backend.info().storage {
+            Storage::Entries => Some(self.entries(entries_in(bits, flows), flows)),
+            Storage::Slots => {
                 // A table that is too small for its flows cannot be built at all.
-                let fits = |slots: &Slots| slots.room_for(flows).bits <= bits;
-                let choice = |slots: Slots| self.slots(&slots, slots.room_in(bits), flows);
-                self.least_wrong(Slots::all(self.shape, self.states()).filter(fits).map(choice))
+                let fits = |slots: &SlotFormat| slots.of_flows(flows).bits <= bits;
+                let choice = |slots: SlotFormat| self.slots(&slots, slots.in_bits(bits), flows);
+                self.least_error(self.slot_formats().filter(fits).map(choice))
             }
-            _ => {
-                let cells = bits / f64::from(self.shape.cell_bits(self.states()));
+            Storage::Cells => {
+                let cells = bits / f64::from(self.shape.cell_format(self.states(), 1).cell_bits);
                 self.best_hashes(LN_2 * cells / flows, |hashes| {
-                    let room = Room::in_bits(self.shape, self.states(), bits, hashes)?;
-                    let choice = self.cells(room, flows);
+                    let format = self.shape.cell_format(self.states(), hashes);
+                    let choice = self.cells(format.in_bits(bits)?, flows);
                     Some((self.measure(&choice), choice))
                 })
             }
@@ -109,57 +112,62 @@ impl Solver<'_> {
 
     /// The most flows at which the target is met.
     fn most_flows(&self, bits: f64, target: &Target) -> Option<Choice> {
-        match self.shape.backend {
-            Backend::Exact => {
-                let room = table_in(bits, f64::INFINITY);
-                Some(self.table(room, room.cells))
+        match self.shape.backend.info().storage {
+            Storage::Entries => {
+                let footprint = entries_in(bits, f64::INFINITY);
+                Some(self.entries(footprint, footprint.cells))
             }
-            Backend::Fcf => {
+            Storage::Slots => {
                 let absent = self.theory.traffic().absent;
-                Slots::all(self.shape, self.states()).find_map(|slots| {
-                    let room = slots.room_in(bits);
-                    let choice = self.slots(&slots, room, slots.flows_in(&room));
-                    Some(choice).filter(|choice| target.is_met(&choice.errors, absent))
-                })
+                let mut choices = self.slot_formats().map(|slots| {
+                    let footprint = slots.in_bits(bits);
+                    self.slots(&slots, footprint, SlotFormat::flows_in(&footprint))
+                });
+                choices.find(|choice| target.is_met(&choice.errors, absent))
             }
-            _ => self.best_hashes(-target.rate().log2(), |hashes| {
-                let room = Room::in_bits(self.shape, self.states(), bits, hashes)?;
+            Storage::Cells => self.best_hashes(-target.rate().log2(), |hashes| {
+                let footprint = self.shape.cell_format(self.states(), hashes).in_bits(bits)?;
                 let load = self.highest_load(hashes, target)?;
-                let flows = (load * room.cells / hashes as f64).floor();
-                (flows >= 1.0).then(|| (-flows, self.cells(room, flows)))
+                let flows = (load * footprint.cells / hashes as f64).floor();
+                (flows >= 1.0).then(|| (-flows, self.cells(footprint, flows)))
             }),
         }
     }
 
-    fn measure(&self, choice: &Choice) -> f64 {
-        self.asked.measure(&choice.errors, self.theory.traffic().absent)
+    fn slot_formats(&self) -> impl Iterator<Item = SlotFormat> {
+        SlotFormat::all(self.states(), self.shape.expire)
     }
 
-    fn least_wrong(&self, choices: impl Iterator<Item = Choice>) -> Option<Choice> {
+    fn measure(&self, choice: &Choice) -> f64 {
+        self.required.measure(&choice.errors, self.theory.traffic().absent)
+    }
+
+    fn least_error(&self, choices: impl Iterator<Item = Choice>) -> Option<Choice> {
         choices.min_by(|a, b| self.measure(a).total_cmp(&self.measure(b)))
     }
 
-    fn cells(&self, room: Room, flows: f64) -> Choice {
-        let load = room.hashes as f64 * flows / room.cells;
-        let errors = self.cell_errors(room.hashes, load);
-        Choice { room, flows, errors }
+    fn cells(&self, footprint: Footprint, flows: f64) -> Choice {
+        let load = footprint.hashes as f64 * flows / footprint.cells;
+        let errors = self.cell_errors(footprint.hashes, load);
+        Choice { footprint, flows, errors }
     }
 
-    /// The errors of the filter that a run would make for this shape, unless told otherwise.
+    /// The errors of a filter with the narrowest cells.
     fn cell_errors(&self, hashes: usize, load: f64) -> ErrorRates {
-        let cell_bits = self.shape.cell_bits(self.states()).max(1);
-        let cells_per_line = self.shape.cells_per_line(cell_bits) as usize;
+        let cells_per_line = self.shape.cell_format(self.states(), hashes).cells_per_line();
         self.theory.cell_errors(self.shape, cells_per_line, hashes, load)
     }
 
-    fn slots(&self, slots: &Slots, room: Room, flows: f64) -> Choice {
-        Choice { room, flows, errors: slots.errors(&room, flows, &self.theory.traffic().mix) }
+    fn slots(&self, slots: &SlotFormat, footprint: Footprint, flows: f64) -> Choice {
+        let mix = &self.theory.traffic().mix;
+        let errors = slot_errors(slots.fingerprints(), flows / footprint.cells, mix);
+        Choice { footprint, flows, errors }
     }
 
-    /// A table forgets whom it has no room for.
-    fn table(&self, room: Room, flows: f64) -> Choice {
-        let false_negative = (1.0 - room.cells / flows).max(0.0);
-        Choice { room, flows, errors: ErrorRates { false_negative, ..ErrorRates::default() } }
+    /// A table evicts the flows that it has no room for.
+    fn entries(&self, footprint: Footprint, flows: f64) -> Choice {
+        let false_negative = (1.0 - footprint.cells / flows).max(0.0);
+        Choice { footprint, flows, errors: ErrorRates { false_negative, ..ErrorRates::default() } }
     }
 
     /// The largest load at which the target is met.
@@ -172,55 +180,53 @@ impl Solver<'_> {
         last_not_above_zero(LOAD_RANGE, excess).map(f64::exp)
     }
 
-    /// Tries numbers of hashes around the guess, and keeps what scores least.
+    /// Tries numbers of hashes around the guess, and keeps the one with the lowest score.
     fn best_hashes(
         &self,
         guess: f64,
         score: impl Fn(usize) -> Option<(f64, Choice)>,
     ) -> Option<Choice> {
-        let (guess, patience) = match self.near {
-            Some(near) => (near, PATIENCE_NEAR),
+        let (guess, tries) = match self.hashes_hint {
+            Some(hint) => (hint, TRIES_AROUND_HINT),
             // Cells that tell states apart need fewer of them.
-            None if self.shape.backend == Backend::Bhbf => {
-                ((0.5 * guess).round() as usize, PATIENCE)
-            }
-            None => (guess.round() as usize, PATIENCE),
+            None if self.shape.backend == Backend::Bhbf => ((0.5 * guess).round() as usize, TRIES),
+            None => (guess.round() as usize, TRIES),
         };
         let guess = guess.clamp(1, HASHES_LIMIT);
-        let upward = first_best((guess..=HASHES_LIMIT).map(&score), patience);
-        let downward = first_best((1..guess).rev().map(&score), patience);
+        let upward = first_minimum((guess..=HASHES_LIMIT).map(&score), tries);
+        let downward = first_minimum((1..guess).rev().map(&score), tries);
         let best = [upward, downward].into_iter().flatten().min_by(|(a, _), (b, _)| a.total_cmp(b));
         best.map(|(_, choice)| choice)
     }
 }
 
-/// The table that memory holds, and no more than the flows take.
-fn table_in(bits: f64, flows: f64) -> Room {
-    let within = Room::of_entries_in(bits);
-    let enough = Room::of_entries(flows);
+/// The table that memory holds, but no larger than the flows need.
+fn entries_in(bits: f64, flows: f64) -> Footprint {
+    let within = Footprint::of_entries_in(bits);
+    let enough = Footprint::of_entries(flows);
     if enough.bits <= within.bits { enough } else { within }
 }
 
-/// The least of what comes, until nothing better came for a while.
-fn first_best(
+/// The lowest score, until this number of scores in a row were no better.
+fn first_minimum(
     scores: impl Iterator<Item = Option<(f64, Choice)>>,
-    patience: usize,
+    tries: usize,
 ) -> Option<(f64, Choice)> {
     let (mut best, mut since): (Option<(f64, Choice)>, usize) = (None, 0);
     for score in scores {
         let better = score.is_some_and(|(new, _)| best.is_none_or(|(old, _)| new < old));
         (best, since) = if better { (score, 0) } else { (best, since + 1) };
-        if since > patience {
+        if since > tries {
             break;
         }
     }
     best
 }
 
-/// The largest x in the range at which the increasing `f` is not above 0 (or hardly below).
+/// The largest x in the range at which the increasing `f` is not above 0, within the tolerance.
 /// `None` if `f` is above 0 throughout.
 ///
-/// Steps away from the guess until 0 lies between, then false position (Illinois).
+/// Steps away from the guess until the root is bracketed, then false position (Illinois).
 fn last_not_above_zero((least, most): (f64, f64), f: impl Fn(f64) -> f64) -> Option<f64> {
     let (mut low, mut high) = (LOAD_GUESS, LOAD_GUESS);
     let (mut at_low, mut at_high) = (f(low), f(high));
@@ -245,13 +251,13 @@ fn last_not_above_zero((least, most): (f64, f64), f: impl Fn(f64) -> f64) -> Opt
     }
     let mut weights = (1.0, 1.0);
     for _ in 0..100 {
-        if high - low < 1e-12 || at_low > -NEAR {
+        if high - low < 1e-12 || at_low > -TOLERANCE {
             break;
         }
         let (a, b) = (weights.0 * at_low, weights.1 * at_high);
         let middle = (low * b - high * a) / (b - a);
         let at_middle = f(middle);
-        // An end that stays where it is counts less each time.
+        // An end that stays in place is given less weight each time.
         weights = if at_middle <= 0.0 {
             (low, at_low) = (middle, at_middle);
             (1.0, 0.5 * weights.1)

@@ -1,46 +1,50 @@
 //! The errors of any shape at any load: each store's model, under each way to expire.
+//!
+//! [`Theory::cell_errors`] serves the planner, [`Theory::predict`] a store that exists.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::curve::Curve;
+use super::requirements::Traffic;
 use super::shape::Shape;
-use super::traffic::Traffic;
-use acsm_filters::{Backend, Expire, KbfDecode, LayoutKind, SbfRules};
+use acsm_filters::{
+    Backend, Expire, KbfDecode, LayoutKind, RecycleAt, SbfRules, Sizing, Storage, StoreSpec,
+    fcf_fingerprints,
+};
 use acsm_model::bhbf::Masks;
 use acsm_model::counts::{CellCounts, FlowCells};
-use acsm_model::kbf::Decoding;
-use acsm_model::kbf::{SumsOfThree, errors_of};
-use acsm_model::recycling::stores::{over_cycle, two_phase};
-use acsm_model::{ErrorRates, dbf, sbf};
+use acsm_model::kbf::{Decoding, SumsOfThree, errors_of};
+use acsm_model::recycling::{over_cycle, two_phase};
+use acsm_model::{ErrorRates, StateMix, dbf, fcf, sbf};
 
-/// What theory knows about one traffic. Computes nothing twice.
+/// The models for one traffic, with what they computed before.
 pub struct Theory {
     traffic: Rc<Traffic>,
-    /// Of `bhbf`: a million steps, for those who ask.
+    /// Of `bhbf`: a million steps, so only on demand.
     masks: OnceCell<Rc<Masks>>,
     sums: Rc<SumsOfThree>,
     decode: KbfDecode,
     sbf_rules: SbfRules,
-    curves: RefCell<HashMap<CellsOf, Rc<Curve<ErrorsAt>>>>,
+    curves: RefCell<HashMap<CurveKey, Rc<Curve<ErrorsAt>>>>,
 }
 
 type ErrorsAt = Box<dyn Fn(f64) -> ErrorRates>;
 
-/// What the errors of a filter depend on, but for its load.
+/// What the errors of a filter depend on, other than its load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct CellsOf {
+struct CurveKey {
     backend: Backend,
     layout: LayoutKind,
     hashes: usize,
     cells_per_line: usize,
-    /// Whether the dead leave ghosts on cells that they share.
+    /// Whether expired flows leave ghosts on cells that they share.
     ghosts: bool,
 }
 
 impl Theory {
-    /// Theory for this traffic.
+    /// The models for this traffic.
     pub fn new(traffic: Traffic) -> Theory {
         Theory {
             masks: OnceCell::new(),
@@ -58,13 +62,13 @@ impl Theory {
         Theory { decode, sbf_rules, curves: RefCell::default(), ..self }
     }
 
-    /// The traffic it is about.
+    /// The traffic.
     pub fn traffic(&self) -> &Traffic {
         &self.traffic
     }
 
-    /// The errors of a filter with k cells a flow and `load` flows a cell, on average where they
-    /// change in the course of a cycle. Only blocked layouts ask for the cells of a line.
+    /// The errors of a filter with k cells per flow and `load` flows per cell; the average over a
+    /// cycle if the store recycles. `cells_per_line` matters in blocked layouts only.
     pub fn cell_errors(
         &self,
         shape: Shape,
@@ -75,20 +79,64 @@ impl Theory {
         let curve = self.curve(shape, cells_per_line, hashes);
         match shape.expire {
             Expire::None | Expire::Timer => curve.at(load),
-            // That all is forgotten at times is no error: who compares forgets by the same rule.
+            // Forgetting everything at once is no error: the reference forgets by the same rule.
             Expire::Recycle => over_cycle(load, |load| curve.at(load)),
             Expire::TwoPhase => {
                 let active = over_cycle(load, |load| curve.at(load));
-                // A phase takes half the flows: whoever talks when it ends has one lookup in the
-                // frozen half.
-                let in_frozen = 2.0 * self.traffic.talking() / self.traffic.lookups_a_flow();
+                // A phase takes half the flows. A flow that is active when it ends has one lookup
+                // in the frozen half.
+                let in_frozen = 2.0 * self.traffic.active() / self.traffic.lookups_per_flow();
                 two_phase(&active, &curve.at(load), in_frozen.clamp(0.0, 1.0))
             }
         }
     }
 
+    /// The models for a store and the traffic it is assumed to have.
+    pub fn for_store(spec: &StoreSpec, traffic: Traffic) -> Theory {
+        Theory::new(traffic).with_variants(spec.decode, spec.sbf)
+    }
+
+    /// The errors of a store with `live` flows in it. Stores that recycle are averaged over their
+    /// cycle.
+    ///
+    /// ```
+    /// use acsm::engine::plan::{Theory, Traffic};
+    /// use acsm_filters::{Backend, StoreSpec};
+    ///
+    /// let spec = StoreSpec::new(Backend::Kbf, 6);
+    /// let (sizing, theory) = (spec.sizing()?, Theory::for_store(&spec, Traffic::typical(6)));
+    /// let planned = theory.predict(&spec, &sizing, spec.flows as f64);
+    /// let crowded = theory.predict(&spec, &sizing, 2.0 * spec.flows as f64);
+    /// assert!(planned.of_absent() < 0.011 && crowded.of_absent() > 0.1);
+    /// # Ok::<(), acsm_filters::SpecError>(())
+    /// ```
+    pub fn predict(&self, spec: &StoreSpec, sizing: &Sizing, live: f64) -> ErrorRates {
+        let shape = Shape::of(spec);
+        let flows = match (shape.expire, sizing.recycle_at) {
+            (Expire::None | Expire::Timer, _) => live,
+            (_, Some(RecycleAt::Flows(flows))) => flows as f64 * shape.expire.phases() as f64,
+            (_, Some(RecycleAt::Fill(fill))) => {
+                -(-fill).ln_1p() * sizing.cells as f64 / sizing.hashes.max(1) as f64
+            }
+            (_, None) => spec.flows as f64,
+        };
+        match shape.backend.info().storage {
+            // What a capped table has evicted cannot be told from what it holds.
+            Storage::Entries => ErrorRates::default(),
+            Storage::Slots => {
+                let fingerprints = fcf_fingerprints(sizing.cell_bits, spec.states.max(1));
+                let load = flows / sizing.cells.max(1) as f64;
+                slot_errors(fingerprints, load, &self.traffic.mix)
+            }
+            Storage::Cells => {
+                let load = sizing.hashes as f64 * flows / sizing.cells.max(1) as f64;
+                self.cell_errors(shape, sizing.cells_per_line, sizing.hashes, load)
+            }
+        }
+    }
+
     fn curve(&self, shape: Shape, cells_per_line: usize, hashes: usize) -> Rc<Curve<ErrorsAt>> {
-        let key = CellsOf {
+        let key = CurveKey {
             backend: shape.backend,
             layout: shape.layout,
             hashes,
@@ -102,7 +150,7 @@ impl Theory {
         Rc::clone(curves.entry(key).or_insert_with(|| Rc::new(Curve::new(self.errors_at(key)))))
     }
 
-    fn errors_at(&self, of: CellsOf) -> ErrorsAt {
+    fn errors_at(&self, of: CurveKey) -> ErrorsAt {
         let (traffic, sums) = (Rc::clone(&self.traffic), Rc::clone(&self.sums));
         let masks = (of.backend == Backend::Bhbf)
             .then(|| Rc::clone(self.masks.get_or_init(|| Rc::new(Masks::new()))));
@@ -124,17 +172,25 @@ impl Theory {
             return Box::new(move |load| of_store(&of.cells(load)));
         }
         Box::new(move |load| {
-            let stranger = of_store(&of.cells_with_ghosts(load, &traffic, 0.0));
-            // Half-way through its life, as many have come on a flow's cells since it came.
-            let flow =
-                of_store(&of.cells_with_ghosts(load, &traffic, 0.5 * traffic.lifetime_seconds));
+            let absent = of_store(&of.cells_with_ghosts(load, &traffic, 0.0));
+            // A lookup finds a flow halfway through its life, on average.
+            let age_seconds = 0.5 * traffic.lifetime_seconds;
+            let extant = of_store(&of.cells_with_ghosts(load, &traffic, age_seconds));
             ErrorRates {
-                false_positive: stranger.false_positive,
-                dont_know_absent: stranger.dont_know_absent,
-                ..flow
+                false_positive: absent.false_positive,
+                dont_know_absent: absent.dont_know_absent,
+                ..extant
             }
         })
     }
+}
+
+/// Errors of `fcf` with `load` flows per slot. Flows that find no slot are false negatives.
+pub(super) fn slot_errors(fingerprints: u64, load: f64, mix: &StateMix) -> ErrorRates {
+    let in_use = load.min(fcf::LOAD_THRESHOLD);
+    let errors = fcf::errors_among(fingerprints as f64, in_use, mix);
+    let lost = if load > in_use { 1.0 - in_use / load } else { 0.0 };
+    ErrorRates { false_negative: lost, dont_know: errors.dont_know * (1.0 - lost), ..errors }
 }
 
 /// The model's name for a store's way to decode.
@@ -146,7 +202,7 @@ const fn decoding(decode: KbfDecode) -> Decoding {
     }
 }
 
-impl CellsOf {
+impl CurveKey {
     fn cells(&self, load: f64) -> FlowCells {
         match self.layout {
             LayoutKind::Spread => FlowCells::at_load(self.hashes, load),
@@ -156,20 +212,53 @@ impl CellsOf {
         }
     }
 
-    /// Cells under a timer, `age_seconds` after the flow came. What holds for all cells alike is
-    /// taken to hold for those of a line, at its own pace of arrivals.
+    /// Cells under a timer, `age_seconds` after the flow was inserted. What holds for all cells is
+    /// taken to hold for those of a line, at the line's own rate of arrivals.
     fn cells_with_ghosts(&self, load: f64, traffic: &Traffic, age_seconds: f64) -> FlowCells {
         let arrivals = traffic.arrivals();
-        // One flow is held: k cells of it on so many make this load.
+        // The number of cells on which one held flow makes this load.
         let cells = self.hashes as f64 / load;
         let LayoutKind::Blocked(lines) = self.layout else {
             return arrivals.cells_of_flow(cells, self.hashes, age_seconds);
         };
         FlowCells::on_lines(self.hashes, load, lines, self.cells_per_line, |flows, share| {
-            let pace = flows * share / load;
-            let before = CellCounts::geometric(1.0 - arrivals.empty(cells / pace, self.hashes));
-            let since = load * pace * age_seconds / arrivals.held_seconds();
+            let relative_rate = flows * share / load;
+            let cells = cells / relative_rate;
+            let before = CellCounts::geometric(1.0 - arrivals.empty(cells, self.hashes));
+            let since = load * relative_rate * age_seconds / arrivals.held_seconds();
             before.and(&CellCounts::poisson(since))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn predictions_use_the_cells_per_line_of_wider_cells() {
+        let traffic = Traffic::typical(6);
+        let sums = SumsOfThree::new(&traffic.mix);
+        for (cell_bits, cells_per_line) in [(8, 64), (16, 32), (32, 16)] {
+            let spec = StoreSpec {
+                layout: LayoutKind::Blocked(1),
+                expire: Expire::None,
+                cell_bits: Some(cell_bits),
+                ..StoreSpec::new(Backend::Kbf, 6)
+            };
+            let sizing = spec.sizing().unwrap();
+            let flows = spec.flows as f64;
+            let load = sizing.hashes as f64 * flows / sizing.cells as f64;
+            let on_lines_of = |cells_per_line| {
+                let cells = FlowCells::blocked(sizing.hashes, load, 1, cells_per_line);
+                errors_of(&cells, &sums, decoding(spec.decode)).of_absent()
+            };
+            let expected = on_lines_of(cells_per_line);
+            let theory = Theory::for_store(&spec, traffic.clone());
+            let predicted = theory.predict(&spec, &sizing, flows).of_absent();
+            // As precise as the interpolation, and the cells per line make a difference.
+            assert!((predicted / expected - 1.0).abs() < 0.01, "{cell_bits}: {predicted}");
+            assert!(cells_per_line == 64 || predicted > 1.1 * on_lines_of(64), "{cell_bits}");
+        }
     }
 }

@@ -1,37 +1,38 @@
-//! Rules files: TOML in, a machine and its rule book out.
+//! Rules files: TOML in, a machine and its rules out.
 //!
-//! How to write one is told in `docs/rules.md`. In short: `[[transition]]` rows are read from top
-//! to bottom and the **first that matches decides** what becomes of the state; `[[rule]]` tables
-//! with a `when` are read the same way and the first that matches fires. Everything a file can get
-//! wrong is an error that names file, line and what is allowed.
+//! `docs/rules.md` says how to write one. In short: `[[transition]]` rows are read from top to bottom
+//! and the **first that matches decides** the new state; `[[rule]]` tables with a `when` are read the
+//! same way and the first that matches fires. Every mistake in a file is an error that names file,
+//! line and what is allowed.
 //!
-//! `source` finds files and their includes, `syntax` is their shape, `states`, `transitions` and
-//! `book` understand its parts, `check` looks for what can never happen.
+//! | file | what |
+//! |---|---|
+//! | `source` | files and their includes as TOML tables |
+//! | `values` | flag sets, durations and other small values |
+//! | `states`, `transitions`, `rule_tables` | the meaning of each kind of table |
+//! | `compile` | the machine's table, and what has no effect |
+//! | `error` | errors, located in the text of a file |
 
-mod book;
-mod check;
+mod compile;
 mod error;
-mod place;
+mod rule_tables;
 mod source;
 mod states;
-mod syntax;
 mod transitions;
 mod values;
 
-use crate::flow::{Direction, FlowKeyKind};
-use crate::machine::{
-    Hygiene, Input, Machine, Next, Outcome, RuleBook, RuleKind, RuleSet, ThresholdRule,
-};
-use acsm_filters::State;
+use super::limits::AlertLimits;
+use super::rule::{RuleKind, RuleList, ThresholdRule};
+use super::table::Machine;
+use crate::flow::FlowKeyKind;
 
-use book::When;
-use place::Text;
-use source::Parsed;
+use compile::Compiler;
+use error::SourceText;
+use source::{File, Parsed};
 use states::States;
-use transitions::Row;
 use values::FLOW_KEYS;
 
-pub use check::Warning;
+pub use compile::Warning;
 pub use error::RulesError;
 pub use source::SHIPPED;
 
@@ -44,17 +45,17 @@ pub struct Rules {
     pub about: String,
     /// The flow keys it works with.
     pub flow_keys: Vec<FlowKeyKind>,
-    /// What packets do to states.
+    /// The state machine.
     pub machine: Machine,
-    /// Every rule there is.
-    pub book: RuleBook,
+    /// All rules, by id.
+    pub list: RuleList,
     /// The rules about many packets.
     pub thresholds: Vec<ThresholdRule>,
-    /// Cool-downs, budgets, home networks.
-    pub hygiene: Hygiene,
+    /// Cool-downs, alerts per second, home networks.
+    pub limits: AlertLimits,
     /// How many `[[transition]]` rows there are.
     pub transitions: usize,
-    /// What looks like a mistake, though it works.
+    /// What works but looks like a mistake.
     pub warnings: Vec<Warning>,
 }
 
@@ -65,15 +66,15 @@ impl Rules {
         let Some(Parsed { text, file }) = files.first() else {
             return Err(RulesError::Whole { file: name.to_owned(), what: "nothing in it".into() });
         };
-        let hygiene = book::hygiene(&files)?;
-        let book = book::read(&files, &hygiene)?;
+        let limits = rule_tables::read_limits(&files)?;
+        let tables = rule_tables::read_rules(&files, &limits)?;
         let states = States::read(text, file)?;
         let compiler = Compiler {
             rows: (file.transition.iter())
-                .map(|table| transitions::read(text, &states, &book.rules, table))
+                .map(|table| transitions::read_row(text, &states, &tables.list, table))
                 .collect::<Result<_, _>>()?,
-            otherwise: transitions::otherwise(text, &book.rules, &file.otherwise)?,
-            whens: book::conditions(&files, &states)?,
+            otherwise: transitions::otherwise(text, &tables.list, &file.otherwise)?,
+            whens: rule_tables::conditions(&files, &states)?,
             states,
         };
         let flow_keys = flow_keys(text, file)?;
@@ -85,11 +86,11 @@ impl Rules {
             about: file.about.clone().unwrap_or_default(),
             flow_keys,
             machine: compiler.machine(),
-            warnings: check::warnings(&files, text, &compiler),
+            warnings: compile::warnings(&files, text, &compiler),
             transitions: compiler.rows.len(),
-            book: book.rules,
-            thresholds: book.thresholds,
-            hygiene,
+            list: tables.list,
+            thresholds: tables.thresholds,
+            limits,
         })
     }
 
@@ -105,53 +106,7 @@ impl Rules {
     }
 }
 
-/// All that decides a step.
-struct Compiler {
-    states: States,
-    rows: Vec<Row>,
-    otherwise: RuleSet,
-    whens: Vec<When>,
-}
-
-impl Compiler {
-    fn machine(&self) -> Machine {
-        Machine::build(
-            self.states.infos.clone(),
-            |place, way, input| self.step(place, way, input),
-            |input| self.fired(None, input),
-        )
-    }
-
-    fn step(&self, place: Option<State>, way: Direction, input: Input) -> Outcome {
-        let own = self.fired(Some(place), input);
-        match self.row(place, way, input) {
-            Some(row) => {
-                Outcome { next: row.next(&self.states, place, way), alerts: row.alerts.union(own) }
-            }
-            None => Outcome { next: Next::Keep, alerts: self.otherwise.union(own) },
-        }
-    }
-
-    /// The row that decides.
-    fn row(&self, place: Option<State>, way: Direction, input: Input) -> Option<&Row> {
-        self.rows.iter().find(|row| row.matches(&self.states, place, way, input))
-    }
-
-    /// The rule with a `when` that fires; `place` is `None` when the state is not known.
-    fn fired(&self, place: Option<Option<State>>, input: Input) -> RuleSet {
-        let fits = |when: &&When| {
-            let placed = match (when.places, place) {
-                (None, _) => true,
-                (Some(places), Some(place)) => places.contains(place),
-                (Some(_), None) => false,
-            };
-            placed && when.flags.matches(input)
-        };
-        self.whens.iter().find(fits).map_or(RuleSet::EMPTY, |when| RuleSet::of(when.rule))
-    }
-}
-
-fn flow_keys(text: &Text, file: &syntax::File) -> Result<Vec<FlowKeyKind>, RulesError> {
+fn flow_keys(text: &SourceText, file: &File) -> Result<Vec<FlowKeyKind>, RulesError> {
     let Some(keys) = file.flow_keys.as_ref().filter(|keys| !keys.get_ref().is_empty()) else {
         let known = error::alternatives(FLOW_KEYS.map(|(_, name)| name));
         let what = format!("no `flow_keys`: list those that the machine works with, of {known}");
@@ -167,7 +122,7 @@ fn flow_keys(text: &Text, file: &syntax::File) -> Result<Vec<FlowKeyKind>, Rules
 /// Under a directed flow key a flow never sees the other direction's packets.
 fn refuse_both_directions(
     files: &[Parsed],
-    text: &Text,
+    text: &SourceText,
     compiler: &Compiler,
 ) -> Result<(), RulesError> {
     const WHY: &str = "flow keys `pair` and `5-tuple` see one direction of a connection only: \
@@ -178,7 +133,7 @@ fn refuse_both_directions(
             return Err(text.wrong(state.span.clone(), what));
         }
     }
-    for (text, table) in book::tables(files) {
+    for (text, table) in rule_tables::tables(files) {
         if *table.kind.get_ref() == RuleKind::Session {
             let name = table.name.get_ref();
             let what = format!("rule `{name}` is about a session, but {WHY}");

@@ -1,13 +1,15 @@
-//! Where rules files come from: shipped in the program, or read from a path; and what they
-//! include.
+//! Rules files as TOML: shipped with the program or read from a path, with the files they include.
 
-use std::fs::File;
+use std::collections::BTreeMap;
+use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use super::error::alternatives;
-use super::place::Text;
-use super::{RulesError, syntax};
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::error::{RulesError, SourceText, alternatives};
+use crate::machine::rule::{Category, Counterparts, Preset, RuleKind};
 
 /// The files that come with acsm: they can be named without a path.
 pub const SHIPPED: [(&str, &str); 5] = [
@@ -18,15 +20,15 @@ pub const SHIPPED: [(&str, &str); 5] = [
     ("thresholds", include_str!("../../../rules/thresholds.toml")),
 ];
 
-/// No rules file is longer: a mistaken path should not fill the memory.
+/// No rules file is longer: a wrong path should not fill the memory.
 const FILE_LIMIT_BYTES: u64 = 1 << 20;
-/// No more files are read for one `--rules`.
+/// The most files that are read for one set of rules.
 const FILE_LIMIT: usize = 16;
 
-/// A file taken apart, and its text for complaints.
+/// A parsed file, and its text for error messages.
 pub(super) struct Parsed {
-    pub text: Text,
-    pub file: syntax::File,
+    pub text: SourceText,
+    pub file: File,
 }
 
 /// The file that `name` stands for, then everything it includes, each once, in the order named.
@@ -67,11 +69,13 @@ fn is_plain_name(name: &str) -> bool {
     !name.contains(['/', '\\']) && !name.ends_with(".toml")
 }
 
-fn read(name: &str, folder: &Path) -> Result<Text, RulesError> {
+fn read(name: &str, folder: &Path) -> Result<SourceText, RulesError> {
     if is_plain_name(name) {
         let shipped = SHIPPED.iter().find(|(known, _)| *known == name);
         return match shipped {
-            Some((name, text)) => Ok(Text { file: format!("<{name}>"), text: (*text).to_owned() }),
+            Some((name, text)) => {
+                Ok(SourceText { file: format!("<{name}>"), text: (*text).to_owned() })
+            }
             None => Err(RulesError::NotShipped {
                 name: name.to_owned(),
                 shipped: alternatives(SHIPPED.map(|(known, _)| known)),
@@ -81,11 +85,11 @@ fn read(name: &str, folder: &Path) -> Result<Text, RulesError> {
     read_path(&folder.join(name))
 }
 
-fn read_path(path: &PathBuf) -> Result<Text, RulesError> {
+fn read_path(path: &PathBuf) -> Result<SourceText, RulesError> {
     let file = path.display().to_string();
     let unreadable = |source| RulesError::Unreadable { file: file.clone(), source };
     let mut bytes = Vec::new();
-    File::open(path)
+    fs::File::open(path)
         .and_then(|open| open.take(FILE_LIMIT_BYTES + 1).read_to_end(&mut bytes))
         .map_err(unreadable)?;
     let whole = |what: &str| RulesError::Whole { file: file.clone(), what: what.to_owned() };
@@ -93,17 +97,17 @@ fn read_path(path: &PathBuf) -> Result<Text, RulesError> {
         return Err(whole("longer than 1 MiB, so hardly a rules file"));
     }
     let text = String::from_utf8(bytes).map_err(|_| whole("not UTF-8 text, so no rules file"))?;
-    Ok(Text { file, text })
+    Ok(SourceText { file, text })
 }
 
-fn parse(text: Text) -> Result<Parsed, RulesError> {
+fn parse(text: SourceText) -> Result<Parsed, RulesError> {
     if text.text.lines().all(|line| line.trim().is_empty() || line.trim().starts_with('#')) {
         return Err(text.wrong_whole("empty: a rules file has states, transitions and rules"));
     }
     match toml::from_str(&text.text) {
         Ok(file) => Ok(Parsed { text, file }),
         Err(error) => {
-            // serde's words, in those of people who write the file
+            // serde's terms, in those of the documentation of rules files
             let what = error
                 .message()
                 .replace("unknown field", "unknown key")
@@ -118,14 +122,121 @@ fn parse(text: Text) -> Result<Parsed, RulesError> {
 /// An included file holds rules; the machine is the including file's own.
 fn refuse_machine_parts(parsed: &Parsed) -> Result<(), RulesError> {
     let Parsed { text, file } = parsed;
-    let place = file.state.first().map(|state| state.span());
-    let place = place.or(file.transition.first().map(|transition| transition.span()));
-    let place = place.or(file.otherwise.as_ref().map(|otherwise| otherwise.span()));
-    match place {
+    let span = file.state.first().map(|state| state.span());
+    let span = span.or(file.transition.first().map(|transition| transition.span()));
+    let span = span.or(file.otherwise.as_ref().map(|otherwise| otherwise.span()));
+    match span {
         Some(span) => Err(text.wrong(
             span,
             "an included file holds rules; states and transitions belong in the file that includes it",
         )),
         None => Ok(()),
     }
+}
+
+/// A list of names, each with its position.
+pub(super) type Names = Vec<Spanned<String>>;
+
+/// A whole file.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct File {
+    pub about: Option<String>,
+    pub flow_keys: Option<Spanned<Names>>,
+    pub include: Option<Names>,
+    pub hygiene: Option<Spanned<LimitsTable>>,
+    #[serde(default)]
+    pub groups: BTreeMap<String, Names>,
+    #[serde(default)]
+    pub state: Vec<Spanned<StateTable>>,
+    #[serde(default)]
+    pub transition: Vec<Spanned<TransitionTable>>,
+    pub otherwise: Option<Spanned<OtherwiseTable>>,
+    #[serde(default)]
+    pub rule: Vec<Spanned<RuleTable>>,
+}
+
+/// `[hygiene]`
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LimitsTable {
+    pub home_networks: Option<Names>,
+    pub cooldown: Option<Spanned<String>>,
+    pub alerts_per_second: Option<Spanned<i64>>,
+}
+
+/// `[[state]]`
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct StateTable {
+    pub name: Spanned<String>,
+    pub doc: String,
+    #[serde(default)]
+    pub half_open: bool,
+    #[serde(default)]
+    pub lingering: bool,
+    #[serde(default)]
+    pub one_way: bool,
+    pub end: Option<Spanned<String>>,
+}
+
+/// `[[transition]]`
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TransitionTable {
+    pub r#in: Names,
+    pub from: Option<Spanned<String>>,
+    pub set: Option<Spanned<String>>,
+    pub clear: Option<Spanned<String>>,
+    pub exact: Option<Spanned<String>>,
+    pub go: Option<Spanned<String>>,
+    pub end: Option<Spanned<String>>,
+    #[serde(default)]
+    pub delete: bool,
+    pub alert: Option<Names>,
+}
+
+/// `[otherwise]`
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct OtherwiseTable {
+    pub alert: Names,
+}
+
+/// `[[rule]]`
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RuleTable {
+    pub name: Spanned<String>,
+    pub sid: Spanned<i64>,
+    pub severity: Spanned<i64>,
+    pub category: Category,
+    pub kind: Spanned<RuleKind>,
+    pub message: String,
+    pub on: Option<Vec<Preset>>,
+    pub cooldown: Option<Spanned<String>>,
+    pub when: Option<Spanned<WhenTable>>,
+    pub threshold: Option<Spanned<ThresholdTable>>,
+    #[serde(default)]
+    pub like: Counterparts,
+}
+
+/// `when = { … }` of a rule
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct WhenTable {
+    pub r#in: Option<Names>,
+    pub set: Option<Spanned<String>>,
+    pub clear: Option<Spanned<String>>,
+    pub exact: Option<Spanned<String>>,
+}
+
+/// `threshold = { … }` of a rule
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ThresholdTable {
+    pub count: Spanned<i64>,
+    pub of: Spanned<String>,
+    pub per: Spanned<String>,
+    pub window: Spanned<String>,
 }

@@ -1,47 +1,46 @@
-//! The states of a machine and the words that stand for some of them.
+//! The states of a machine, and the names that stand for sets of them.
 
 use std::collections::BTreeMap;
 
+use super::error::{RulesError, SourceText, alternatives};
+use super::source::{File, Names, StateTable};
 use crate::flow::Direction;
-use crate::machine::StateInfo;
+use crate::machine::table::StateInfo;
 use acsm_filters::State;
 
-use super::RulesError;
-use super::error::alternatives;
-use super::place::Text;
-use super::syntax::{self, Names};
-
-/// Words that are no state's name.
+/// Words that cannot name a state.
 const RESERVED: [&str; 4] = [ABSENT, "present", "any", NEXT];
 const ABSENT: &str = "absent";
 /// `go = "next"`: the state declared after the one a flow is in.
 pub(super) const NEXT: &str = "next";
 
-/// A set of places a flow can be in: one bit for each state, and one for "absent".
+/// A set of positions: one bit for each state, and one for "absent".
+///
+/// A position is what a flow can be in: `Some` state, or `None` if it is absent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Places(u32);
+pub(super) struct Positions(u32);
 
-impl Places {
-    const ABSENT: Places = Places(1 << State::LIMIT);
+impl Positions {
+    const ABSENT: Positions = Positions(1 << State::LIMIT);
 
-    pub fn contains(self, place: Option<State>) -> bool {
-        self.0 & Self::of(place).0 != 0
+    pub fn contains(self, position: Option<State>) -> bool {
+        self.0 & Self::of(position).0 != 0
     }
 
     pub fn iter(self) -> impl Iterator<Item = Option<State>> {
         let states = (0..State::LIMIT).filter_map(State::new).map(Some);
-        states.chain([None]).filter(move |&place| self.contains(place))
+        states.chain([None]).filter(move |&position| self.contains(position))
     }
 
-    fn of(place: Option<State>) -> Places {
-        match place {
-            Some(state) => Places(1 << state.index()),
+    fn of(position: Option<State>) -> Positions {
+        match position {
+            Some(state) => Positions(1 << state.index()),
             None => Self::ABSENT,
         }
     }
 
-    fn with(self, other: Places) -> Places {
-        Places(self.0 | other.0)
+    fn with(self, other: Positions) -> Positions {
+        Positions(self.0 | other.0)
     }
 }
 
@@ -63,11 +62,11 @@ impl Declared {
         State::new(self.first + usize::from(second))
     }
 
-    pub fn places(&self) -> Places {
+    pub fn positions(&self) -> Positions {
         let both = [Direction::Forward, Direction::Backward].map(|end| self.state(end));
         both.into_iter()
             .flatten()
-            .fold(Places::default(), |all, one| all.with(Places::of(Some(one))))
+            .fold(Positions::default(), |all, one| all.with(Positions::of(Some(one))))
     }
 }
 
@@ -76,11 +75,11 @@ impl Declared {
 pub(super) struct States {
     pub declared: Vec<Declared>,
     pub infos: Vec<StateInfo>,
-    groups: BTreeMap<String, Places>,
+    groups: BTreeMap<String, Positions>,
 }
 
 impl States {
-    pub fn read(text: &Text, file: &syntax::File) -> Result<States, RulesError> {
+    pub fn read(text: &SourceText, file: &File) -> Result<States, RulesError> {
         let mut states =
             States { declared: Vec::new(), infos: Vec::new(), groups: BTreeMap::new() };
         for table in &file.state {
@@ -94,16 +93,16 @@ impl States {
                 let what = format!("group `{name}` has the name of a state or a reserved word");
                 return Err(text.wrong_at(member, what));
             }
-            let places = states.places(text, members)?;
-            states.groups.insert(name.clone(), places);
+            let positions = states.positions(text, members)?;
+            states.groups.insert(name.clone(), positions);
         }
         Ok(states)
     }
 
     fn declare(
         &mut self,
-        text: &Text,
-        table: &toml::Spanned<syntax::StateTable>,
+        text: &SourceText,
+        table: &toml::Spanned<StateTable>,
     ) -> Result<(), RulesError> {
         let span = table.span();
         let table = table.get_ref();
@@ -145,33 +144,34 @@ impl States {
         self.declared.iter().find(|state| state.name == name)
     }
 
-    /// The declared state that a state belongs to, and its place in the list.
+    /// The declared state that a state belongs to, and its index in the list.
     pub fn declared(&self, state: State) -> Option<(usize, &Declared)> {
         let mut states = self.declared.iter().enumerate();
         states.rfind(|(_, declared)| declared.first <= state.index())
     }
 
-    /// The states that a list of names stands for.
-    pub fn places(&self, text: &Text, names: &Names) -> Result<Places, RulesError> {
-        let present = || self.declared.iter().map(Declared::places).fold(Places(0), Places::with);
-        names.iter().try_fold(Places::default(), |all, name| {
-            let places = match name.get_ref().as_str() {
-                ABSENT => Some(Places::ABSENT),
+    /// The positions that a list of names stands for.
+    pub fn positions(&self, text: &SourceText, names: &Names) -> Result<Positions, RulesError> {
+        let present =
+            || self.declared.iter().map(Declared::positions).fold(Positions(0), Positions::with);
+        names.iter().try_fold(Positions::default(), |all, name| {
+            let positions = match name.get_ref().as_str() {
+                ABSENT => Some(Positions::ABSENT),
                 "present" => Some(present()),
-                "any" => Some(present().with(Places::ABSENT)),
+                "any" => Some(present().with(Positions::ABSENT)),
                 other => {
                     let group = self.groups.get(other).copied();
-                    group.or_else(|| self.find(other).map(Declared::places))
+                    group.or_else(|| self.find(other).map(Declared::positions))
                 }
             };
-            match places {
-                Some(places) => Ok(all.with(places)),
+            match positions {
+                Some(positions) => Ok(all.with(positions)),
                 None => Err(text.wrong_at(name, self.unknown(name.get_ref(), &RESERVED[..3]))),
             }
         })
     }
 
-    /// That there is no such state, and which there are.
+    /// The message that there is no such state, and which there are.
     pub fn unknown(&self, name: &str, words: &[&str]) -> String {
         let groups = self.groups.keys().map(String::as_str);
         let states = self.declared.iter().map(|state| state.name.as_str());

@@ -4,21 +4,20 @@ use std::ops::Range;
 
 use toml::Spanned;
 
+use super::error::{RulesError, SourceText, alternatives};
+use super::source::{Names, OtherwiseTable, TransitionTable};
+use super::states::{Declared, NEXT, Positions, States};
+use super::values::{FlagCondition, flags};
 use crate::flow::Direction;
-use crate::machine::{Input, Next, RuleBook, RuleId, RuleKind, RuleSet};
+use crate::machine::rule::{RuleKind, RuleList};
+use crate::machine::rule_set::{RuleId, RuleSet};
+use crate::machine::table::{Input, Next};
 use acsm_filters::State;
 
-use super::RulesError;
-use super::error::alternatives;
-use super::place::Text;
-use super::states::{Declared, NEXT, Places, States};
-use super::syntax::{self, Names, TransitionTable};
-use super::values::{FlagCondition, flag_bits};
-
-/// One row, understood.
+/// One row.
 #[derive(Debug)]
 pub(super) struct Row {
-    pub places: Places,
+    pub positions: Positions,
     pub from: Option<Sender>,
     pub flags: FlagCondition,
     action: Action,
@@ -37,7 +36,7 @@ pub(super) enum Sender {
 enum Action {
     Keep,
     Delete,
-    /// By place in the list of declared states.
+    /// By index in the list of declared states.
     Go(usize, TargetEnd),
     GoNext(TargetEnd),
 }
@@ -54,12 +53,12 @@ impl Row {
     pub fn matches(
         &self,
         states: &States,
-        place: Option<State>,
+        position: Option<State>,
         way: Direction,
         input: Input,
     ) -> bool {
-        let sent_by_end = || end_of(states, place) == Some(way);
-        self.places.contains(place)
+        let sent_by_end = || end_of(states, position) == Some(way);
+        self.positions.contains(position)
             && self.flags.matches(input)
             && match self.from {
                 None => true,
@@ -68,30 +67,30 @@ impl Row {
             }
     }
 
-    pub fn next(&self, states: &States, place: Option<State>, way: Direction) -> Next {
+    pub fn next(&self, states: &States, position: Option<State>, way: Direction) -> Next {
         let (target, target_end) = match self.action {
             Action::Keep => return Next::Keep,
             Action::Delete => return Next::Delete,
             Action::Go(target, end) => (target, end),
-            Action::GoNext(end) => (after(states, place), end),
+            Action::GoNext(end) => (after(states, position), end),
         };
         let end = match target_end {
             TargetEnd::Sender => way,
             TargetEnd::Receiver => opposite(way),
-            TargetEnd::Kept => end_of(states, place).unwrap_or(way),
+            TargetEnd::Kept => end_of(states, position).unwrap_or(way),
         };
         let state = states.declared.get(target).and_then(|declared| declared.state(end));
         state.map_or(Next::Keep, Next::Go)
     }
 }
 
-fn end_of(states: &States, place: Option<State>) -> Option<Direction> {
-    states.infos.get(place?.index())?.end
+fn end_of(states: &States, position: Option<State>) -> Option<Direction> {
+    states.infos.get(position?.index())?.end
 }
 
-/// The state declared after the one at `place`; the last one stays.
-fn after(states: &States, place: Option<State>) -> usize {
-    let next = place.and_then(|state| states.declared(state)).map_or(0, |(at, _)| at + 1);
+/// The state declared after the one at `position`; the last one stays.
+fn after(states: &States, position: Option<State>) -> usize {
+    let next = position.and_then(|state| states.declared(state)).map_or(0, |(at, _)| at + 1);
     next.min(states.declared.len().saturating_sub(1))
 }
 
@@ -103,44 +102,45 @@ const fn opposite(way: Direction) -> Direction {
 }
 
 /// Reads one row.
-pub(super) fn read(
-    text: &Text,
+pub(super) fn read_row(
+    text: &SourceText,
     states: &States,
-    book: &RuleBook,
+    list: &RuleList,
     table: &Spanned<TransitionTable>,
 ) -> Result<Row, RulesError> {
     let span = table.span();
     let table = table.get_ref();
-    let places = states.places(text, &table.r#in)?;
-    if places == Places::default() {
+    let positions = states.positions(text, &table.r#in)?;
+    if positions == Positions::default() {
         return Err(text.wrong(span, "`in` names no state, so the row never matches"));
     }
     Ok(Row {
-        places,
-        from: table.from.as_ref().map(|from| sender(text, states, places, from)).transpose()?,
+        positions,
+        from: table.from.as_ref().map(|from| sender(text, states, positions, from)).transpose()?,
         flags: flags(text, [&table.set, &table.clear, &table.exact])?,
-        action: action(text, states, places, table)?,
+        action: action(text, states, positions, table)?,
         alerts: table
             .alert
             .as_ref()
-            .map_or(Ok(RuleSet::EMPTY), |names| rules(text, book, names))?,
+            .map_or(Ok(RuleSet::EMPTY), |names| rules(text, list, names))?,
         span,
     })
 }
 
 /// `from`: the word that the states use for the end they remember, or `other`.
 fn sender(
-    text: &Text,
+    text: &SourceText,
     states: &States,
-    places: Places,
+    positions: Positions,
     from: &Spanned<String>,
 ) -> Result<Sender, RulesError> {
     let word = from.get_ref();
-    for place in places.iter() {
-        let declared = place.and_then(|state| states.declared(state)).map(|(_, declared)| declared);
+    for position in positions.iter() {
+        let declared =
+            position.and_then(|state| states.declared(state)).map(|(_, declared)| declared);
         let Some((name, end)) = declared.and_then(|d| Some((&d.name, d.end.as_ref()?))) else {
-            let place = declared.map_or("absent", |declared| &declared.name);
-            let what = format!("`from` needs states with an `end`, and `{place}` has none");
+            let state = declared.map_or("absent", |declared| &declared.name);
+            let what = format!("`from` needs states with an `end`, and `{state}` has none");
             return Err(text.wrong_at(from, what));
         };
         if word != "other" && word != end {
@@ -154,38 +154,10 @@ fn sender(
     Ok(if word == "other" { Sender::Other } else { Sender::End })
 }
 
-/// `set`, `clear` and `exact`, in this order.
-pub(super) fn flags(
-    text: &Text,
-    [set, clear, exact]: [&Option<Spanned<String>>; 3],
-) -> Result<FlagCondition, RulesError> {
-    let bits = |value: &Option<Spanned<String>>| match value {
-        None => Ok(0),
-        Some(value) => flag_bits(value.get_ref()).map_err(|what| text.wrong_at(value, what)),
-    };
-    let mut condition = FlagCondition { set: bits(set)?, clear: bits(clear)? };
-    if let Some(value) = exact {
-        let wanted = bits(exact)?;
-        if wanted & Input::DATA_BIT != 0 || condition.set & 0xff != 0 || condition.clear & 0xff != 0
-        {
-            let what = "`exact` fixes all eight flags: `set` and `clear` can then only say `data`";
-            return Err(text.wrong_at(value, what));
-        }
-        condition.set |= wanted;
-        condition.clear |= !wanted & 0xff;
-    }
-    match set.as_ref().or(clear.as_ref()) {
-        Some(value) if condition.set & condition.clear != 0 => {
-            Err(text.wrong_at(value, "a flag cannot be both set and clear"))
-        }
-        _ => Ok(condition),
-    }
-}
-
 fn action(
-    text: &Text,
+    text: &SourceText,
     states: &States,
-    places: Places,
+    positions: Positions,
     table: &TransitionTable,
 ) -> Result<Action, RulesError> {
     let target = match (&table.go, table.delete) {
@@ -214,9 +186,9 @@ fn action(
     if found.is_none() && !go_next {
         return Err(text.wrong_at(target, states.unknown(target.get_ref(), &[NEXT])));
     }
-    for place in places.iter() {
-        let to = states.declared.get(found.unwrap_or_else(|| after(states, place)));
-        if let Some(what) = to.and_then(|to| end_mismatch(states, place, to, end)) {
+    for position in positions.iter() {
+        let to = states.declared.get(found.unwrap_or_else(|| after(states, position)));
+        if let Some(what) = to.and_then(|to| end_mismatch(states, position, to, end)) {
             return Err(text.wrong_at(table.end.as_ref().unwrap_or(target), what));
         }
     }
@@ -229,12 +201,12 @@ fn action(
 /// Why a state cannot remember the end it is told to, if so.
 fn end_mismatch(
     states: &States,
-    place: Option<State>,
+    position: Option<State>,
     to: &Declared,
     end: TargetEnd,
 ) -> Option<String> {
     match (&to.end, end) {
-        (Some(_), TargetEnd::Kept) if end_of(states, place).is_none() => Some(format!(
+        (Some(_), TargetEnd::Kept) if end_of(states, position).is_none() => Some(format!(
             "state `{}` remembers an end: say `end = \"sender\"` or `end = \"receiver\"`",
             to.name
         )),
@@ -245,31 +217,31 @@ fn end_mismatch(
     }
 }
 
-/// `[otherwise]`: what a packet fires that no row is for.
+/// `[otherwise]`: the rules that a packet fires if no row matches.
 pub(super) fn otherwise(
-    text: &Text,
-    book: &RuleBook,
-    table: &Option<Spanned<syntax::OtherwiseTable>>,
+    text: &SourceText,
+    list: &RuleList,
+    table: &Option<Spanned<OtherwiseTable>>,
 ) -> Result<RuleSet, RulesError> {
     match table {
-        Some(table) => rules(text, book, &table.get_ref().alert),
+        Some(table) => rules(text, list, &table.get_ref().alert),
         None => Ok(RuleSet::EMPTY),
     }
 }
 
-fn rules(text: &Text, book: &RuleBook, names: &Names) -> Result<RuleSet, RulesError> {
-    names.iter().map(|name| rule(text, book, name)).collect()
+fn rules(text: &SourceText, list: &RuleList, names: &Names) -> Result<RuleSet, RulesError> {
+    names.iter().map(|name| rule(text, list, name)).collect()
 }
 
-fn rule(text: &Text, book: &RuleBook, name: &Spanned<String>) -> Result<RuleId, RulesError> {
-    match book.find(name.get_ref()) {
+fn rule(text: &SourceText, list: &RuleList, name: &Spanned<String>) -> Result<RuleId, RulesError> {
+    match list.find(name.get_ref()) {
         Some(rule) if rule.kind == RuleKind::Threshold => {
             let what = format!("rule `{}` counts packets: no single one can raise it", rule.name);
             Err(text.wrong_at(name, what))
         }
         Some(rule) => Ok(rule.id),
         None => {
-            let known = alternatives(book.iter().map(|rule| rule.name.as_str()));
+            let known = alternatives(list.iter().map(|rule| rule.name.as_str()));
             Err(text.wrong_at(name, format!("unknown rule `{}`, expected {known}", name.get_ref())))
         }
     }

@@ -1,10 +1,12 @@
 //! Small values as rules files write them: flag sets, durations, flow keys.
 
-use crate::flow::{FlowKeyKind, TcpFlags};
-use crate::machine::{Counted, Input, ThresholdKey};
-use crate::units::parse_duration_nanos;
+use toml::Spanned;
 
-use super::error::alternatives;
+use super::error::{RulesError, SourceText, alternatives};
+use crate::flow::{FlowKeyKind, TcpFlags};
+use crate::machine::rule::{Counted, ThresholdKey};
+use crate::machine::table::Input;
+use crate::units::parse_duration_nanos;
 
 /// The word for "carries data" among flag names.
 const DATA: &str = "data";
@@ -41,6 +43,34 @@ pub(super) fn flag_bits(text: &str) -> Result<u16, String> {
             }
         }
     })
+}
+
+/// `set`, `clear` and `exact`, in this order.
+pub(super) fn flags(
+    text: &SourceText,
+    [set, clear, exact]: [&Option<Spanned<String>>; 3],
+) -> Result<FlagCondition, RulesError> {
+    let bits = |value: &Option<Spanned<String>>| match value {
+        None => Ok(0),
+        Some(value) => flag_bits(value.get_ref()).map_err(|what| text.wrong_at(value, what)),
+    };
+    let mut condition = FlagCondition { set: bits(set)?, clear: bits(clear)? };
+    if let Some(value) = exact {
+        let wanted = bits(exact)?;
+        if wanted & Input::DATA_BIT != 0 || condition.set & 0xff != 0 || condition.clear & 0xff != 0
+        {
+            let what = "`exact` fixes all eight flags: `set` and `clear` can then only say `data`";
+            return Err(text.wrong_at(value, what));
+        }
+        condition.set |= wanted;
+        condition.clear |= !wanted & 0xff;
+    }
+    match set.as_ref().or(clear.as_ref()) {
+        Some(value) if condition.set & condition.clear != 0 => {
+            Err(text.wrong_at(value, "a flag cannot be both set and clear"))
+        }
+        _ => Ok(condition),
+    }
 }
 
 /// Reads a duration as the command line does.

@@ -189,7 +189,7 @@ mod tests {
             wire_bytes: 60,
         };
         Alert {
-            rule: rules.book.find("flow_fin").unwrap().id,
+            rule: rules.list.find("flow_fin").unwrap().id,
             time: packet.time,
             packet,
             flow: FlowId(u128::MAX),
@@ -206,8 +206,9 @@ mod tests {
         let rules = Rules::load("tcp-flags").unwrap();
         let alert = alert(&rules);
         let mut line = Vec::new();
-        let names = Names { rules: rules.into(), backend: "kbf" };
-        append(names, &alert, rules.book.get(alert.rule).unwrap(), &mut line);
+        let rules = std::sync::Arc::new(rules);
+        let names = Names { rules: rules.clone(), backend: "kbf" };
+        append(&names, &alert, rules.list.get(alert.rule).unwrap(), &mut line);
         assert_eq!(line.iter().filter(|&&byte| byte == b'\n').count(), 1);
         let value: Value = serde_json::from_slice(&line).unwrap();
         assert_eq!(value["timestamp"], "2024-02-29T12:00:00.123456+0000");

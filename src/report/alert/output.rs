@@ -74,7 +74,7 @@ impl AlertOutput {
 impl Sink for AlertOutput {
     fn alert(&mut self, alert: &Alert) -> io::Result<()> {
         let names = &self.names;
-        let Some(rule) = names.rules.book.get(alert.rule) else { return Ok(()) };
+        let Some(rule) = names.rules.list.get(alert.rule) else { return Ok(()) };
         if rule.severity > self.min_severity {
             return Ok(());
         }

@@ -7,7 +7,7 @@ mod sentence;
 
 use serde::Serialize;
 
-use crate::engine::plan::{Plan, PlanOption, Target, Wish};
+use crate::engine::plan::{Plan, PlanOption, Requirements, Target};
 
 pub use figure::frontier_figure;
 
@@ -15,20 +15,20 @@ pub use figure::frontier_figure;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[allow(missing_docs)] // the contract in docs/json.md describes each name
 pub struct PlanReport {
-    pub wish: WishReport,
+    pub wish: RequirementsReport,
     /// The best first.
     pub options: Vec<OptionReport>,
     /// An index of `options`.
     pub recommended: Option<usize>,
     /// Why, in one sentence.
     pub reason: String,
-    /// Whether anything meets all of the wish.
+    /// Whether any option meets all requirements.
     pub fulfilled: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[allow(missing_docs)]
-pub struct WishReport {
+pub struct RequirementsReport {
     pub flows: Option<u64>,
     pub memory_bytes: Option<u64>,
     pub fp_rate: Option<f64>,
@@ -57,7 +57,7 @@ pub struct OptionReport {
     pub cell_bits: u32,
     pub bits: u64,
     pub bits_per_flow: f64,
-    /// What information theory asks for at this false-positive rate.
+    /// The lower bound of information theory at this rate of false positives.
     pub bound_bits_per_flow: Option<f64>,
     pub errors: RatesReport,
     pub spurious_alerts_per_hour: f64,
@@ -66,7 +66,10 @@ pub struct OptionReport {
     pub messages_before_recycle: Option<f64>,
     pub meets: bool,
     pub buildable: bool,
-    /// The arguments of `acsm replay` that make it.
+    /// Whether the store has a layout.
+    #[serde(skip)]
+    pub has_layout: bool,
+    /// Arguments of `acsm replay` for this store.
     pub arguments: String,
 }
 
@@ -81,7 +84,7 @@ pub struct RatesReport {
     pub total_rate: f64,
 }
 
-/// What the wish does not say itself.
+/// Where the requirements come from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Origin {
     /// Names of the machine's states.
@@ -90,27 +93,20 @@ pub struct Origin {
     pub trace: Vec<String>,
 }
 
-impl OptionReport {
-    /// Whether there are cells to lay out.
-    fn has_layout(&self) -> bool {
-        self.hashes > 0 && self.store != "fcf"
-    }
-}
-
 impl PlanReport {
     /// The contract's view of `plan`.
-    pub fn new(wish: &Wish, plan: &Plan, origin: Origin) -> PlanReport {
-        let flows = plan.asked.flows.map(|flows| flows as f64);
-        let traffic = &wish.traffic;
+    pub fn new(requirements: &Requirements, plan: &Plan, origin: Origin) -> PlanReport {
+        let flows = plan.resolved.flows.map(|flows| flows as f64);
+        let traffic = &requirements.traffic;
         PlanReport {
-            wish: WishReport {
-                flows: plan.asked.flows,
-                memory_bytes: plan.asked.memory_bytes,
-                fp_rate: match plan.asked.target {
+            wish: RequirementsReport {
+                flows: plan.resolved.flows,
+                memory_bytes: plan.resolved.memory_bytes,
+                fp_rate: match plan.resolved.target {
                     Some(Target::FpRate(rate)) => Some(rate),
                     _ => None,
                 },
-                error: match plan.asked.target {
+                error: match plan.resolved.target {
                     Some(Target::Error(rate)) => Some(rate),
                     _ => None,
                 },
@@ -121,32 +117,36 @@ impl PlanReport {
                 absent_lookup_share: traffic.absent,
                 lifetime_seconds: traffic.lifetime_seconds,
                 idle_timeout_seconds: traffic.idle_seconds,
-                arrivals_per_second: flows.map(|flows| wish.arrivals_per_second(flows)),
-                packets_per_second: wish
+                arrivals_per_second: flows.map(|flows| requirements.arrivals_per_second(flows)),
+                packets_per_second: requirements
                     .packets_per_second
-                    .or(flows.map(|flows| wish.packets_per_second(flows))),
+                    .or(flows.map(|flows| requirements.packets_per_second(flows))),
             },
-            options: plan.options.iter().map(|option| option_report(wish, option)).collect(),
+            options: plan
+                .options
+                .iter()
+                .map(|option| option_report(requirements, option))
+                .collect(),
             recommended: plan.recommended,
-            reason: sentence::reason(plan, wish),
+            reason: sentence::reason(plan, requirements),
             fulfilled: plan.options.iter().any(|option| option.meets),
         }
     }
 }
 
-fn option_report(wish: &Wish, option: &PlanOption) -> OptionReport {
-    let (shape, room, errors) = (option.shape, &option.room, &option.errors);
+fn option_report(requirements: &Requirements, option: &PlanOption) -> OptionReport {
+    let (shape, footprint, errors) = (option.shape, &option.footprint, &option.errors);
     OptionReport {
         store: shape.backend.name(),
         layout: shape.layout.name(),
         expire: shape.expire.name(),
         flows: option.flows,
-        cells: room.cells as u64,
-        hashes: room.hashes,
-        cell_bits: room.cell_bits,
-        bits: room.bits as u64,
+        cells: footprint.cells as u64,
+        hashes: footprint.hashes,
+        cell_bits: footprint.cell_bits,
+        bits: footprint.bits as u64,
         bits_per_flow: option.bits_per_flow,
-        bound_bits_per_flow: sentence::bound(option, wish),
+        bound_bits_per_flow: sentence::bound(option, requirements),
         errors: RatesReport {
             false_positive_rate: errors.false_positive,
             dont_know_absent_rate: errors.dont_know_absent,
@@ -161,6 +161,7 @@ fn option_report(wish: &Wish, option: &PlanOption) -> OptionReport {
         messages_before_recycle: option.messages_before_recycle,
         meets: option.meets,
         buildable: option.buildable,
+        has_layout: shape.has_cells(),
         arguments: sentence::arguments(option),
     }
 }

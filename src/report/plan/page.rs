@@ -6,10 +6,10 @@ use super::sentence::rate;
 use super::{OptionReport, PlanReport};
 use crate::report::format::{FAINT, HEADING, bytes, grouped};
 
-/// Writes all options, the recommended one marked and told in full.
+/// Writes all options, the recommended one marked and with its details.
 pub fn write(out: &mut impl Write, report: &PlanReport) -> io::Result<()> {
     let wish = &report.wish;
-    writeln!(out, "{HEADING}Plan{HEADING:#} for {}", asked(report))?;
+    writeln!(out, "{HEADING}Plan{HEADING:#} for {}", requirements(report))?;
     let source = match wish.trace.is_empty() {
         true => "assumed (--trace FILE measures it)".to_owned(),
         false => format!("measured on {}", wish.trace.join(", ")),
@@ -18,7 +18,7 @@ pub fn write(out: &mut impl Write, report: &PlanReport) -> io::Result<()> {
     writeln!(
         out,
         "{FAINT}traffic {source}: {} states, {:.0} % of flows in one; {:.0} % of lookups for \
-         strangers{FAINT:#}\n",
+         absent flows{FAINT:#}\n",
         wish.states.len(),
         100.0 * common,
         100.0 * wish.absent_lookup_share
@@ -28,15 +28,18 @@ pub fn write(out: &mut impl Write, report: &PlanReport) -> io::Result<()> {
     writeln!(
         out,
         "{HEADING}  store layout    expire     k   cells {size:>10}   bits  absent  extant   total  \
-         alerts lines hash{HEADING:#}\n{FAINT}{:>47}a flow     errors per lookup     an hour \
-         a packet{FAINT:#}",
+         alerts lines hash{HEADING:#}\n{FAINT}{:>45}per flow     errors per lookup    per hour \
+         per packet{FAINT:#}",
         ""
     )?;
     for (index, option) in report.options.iter().enumerate() {
         row(out, option, report.recommended == Some(index), many)?;
     }
     if !report.options.iter().all(|option| option.meets) {
-        writeln!(out, "{FAINT}· does not meet the wish: as near as its kind comes{FAINT:#}")?;
+        writeln!(
+            out,
+            "{FAINT}· does not meet the requirements: as close as its kind comes{FAINT:#}"
+        )?;
     }
     let Some(best) = report.recommended.and_then(|index| report.options.get(index)) else {
         return writeln!(out, "\n{}", report.reason);
@@ -57,7 +60,7 @@ fn row(out: &mut impl Write, option: &OptionReport, best: bool, many: bool) -> i
         false => bytes(option.bits / 8),
     };
     let errors = &option.errors;
-    let (strangers, flows) = (
+    let (of_absent, of_extant) = (
         errors.false_positive_rate + errors.dont_know_absent_rate,
         errors.false_negative_rate + errors.dont_know_rate + errors.false_return_rate,
     );
@@ -67,13 +70,13 @@ fn row(out: &mut impl Write, option: &OptionReport, best: bool, many: bool) -> i
         "{style}{mark} {:<5} {:<9} {:<9} {:>2} {:>7} {size:>10} {:>6.1} {:>7} {:>7} {:>7} {:>7} \
          {:>5} {:>4}{style:#}",
         option.store,
-        if option.has_layout() { option.layout } else { "-" },
+        if option.has_layout { option.layout } else { "-" },
         option.expire,
         option.hashes,
         short(option.cells as f64),
         option.bits_per_flow,
-        rate(strangers),
-        rate(flows),
+        rate(of_absent),
+        rate(of_extant),
         rate(errors.total_rate),
         short(option.spurious_alerts_per_hour),
         option.memory_accesses,
@@ -81,11 +84,11 @@ fn row(out: &mut impl Write, option: &OptionReport, best: bool, many: bool) -> i
     )
 }
 
-fn asked(report: &PlanReport) -> String {
+fn requirements(report: &PlanReport) -> String {
     let wish = &report.wish;
     let flows = wish.flows.map(|flows| format!("{} flows", grouped(flows)));
     let memory = wish.memory_bytes.map(|size| format!("memory of {}", bytes(size)));
-    let fp_rate = wish.fp_rate.map(|p| format!("strangers taken for flows at most {}", rate(p)));
+    let fp_rate = wish.fp_rate.map(|p| format!("false positives at most {}", rate(p)));
     let error = wish.error.map(|e| format!("errors at most {} of all lookups", rate(e)));
     let parts: Vec<String> = [flows, memory, fp_rate, error].into_iter().flatten().collect();
     parts.join(", ")
@@ -94,12 +97,12 @@ fn asked(report: &PlanReport) -> String {
 fn details(out: &mut impl Write, report: &PlanReport, best: &OptionReport) -> io::Result<()> {
     let errors = &best.errors;
     let bound = match best.bound_bits_per_flow {
-        Some(bound) => format!("; theory asks for {bound:.1}"),
+        Some(bound) => format!("; the lower bound is {bound:.1}"),
         None => String::new(),
     };
     writeln!(
         out,
-        "  memory       {}, {} cells of {} bits: {:.1} bits a flow{bound}",
+        "  memory       {}, {} cells of {} bits: {:.1} bits per flow{bound}",
         bytes(best.bits / 8),
         grouped(best.cells),
         best.cell_bits,
@@ -107,24 +110,24 @@ fn details(out: &mut impl Write, report: &PlanReport, best: &OptionReport) -> io
     )?;
     writeln!(
         out,
-        "  strangers    false positive {}, don't know {}",
+        "  absent       false positive {}, don't know {}",
         rate(errors.false_positive_rate),
         rate(errors.dont_know_absent_rate)
     )?;
     writeln!(
         out,
-        "  flows        false negative {}, don't know {}, false return {}",
+        "  extant       false negative {}, don't know {}, false return {}",
         rate(errors.false_negative_rate),
         rate(errors.dont_know_rate),
         rate(errors.false_return_rate)
     )?;
-    let pace = match report.wish.packets_per_second {
-        Some(pace) => format!(" at {} packets/s", short(pace)),
+    let rate = match report.wish.packets_per_second {
+        Some(rate) => format!(" at {} packets/s", short(rate)),
         None => String::new(),
     };
     writeln!(
         out,
-        "  alerts       at most {} spurious an hour{pace}",
+        "  alerts       at most {} spurious per hour{rate}",
         short(best.spurious_alerts_per_hour)
     )?;
     if let Some(messages) = best.messages_before_recycle {

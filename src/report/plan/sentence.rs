@@ -1,12 +1,12 @@
 //! The plan in words: why a store is recommended, and how to run it.
 
-use crate::engine::plan::{Asked, Plan, PlanOption, Target, Wish};
+use crate::engine::plan::{Plan, PlanOption, Requirements, ResolvedRequirements, Target};
 use crate::report::format::{bytes, grouped};
-use acsm_filters::{Backend, LayoutKind, MEMORY_LIMIT_BYTES};
+use acsm_filters::{LayoutKind, MEMORY_LIMIT_BYTES};
 use acsm_model::bound::bits_per_flow;
 
-/// Why the recommended store, or what comes nearest, in one sentence.
-pub fn reason(plan: &Plan, wish: &Wish) -> String {
+/// Why this store is recommended, or which comes closest, in one sentence.
+pub fn reason(plan: &Plan, requirements: &Requirements) -> String {
     let Some(best) = plan.recommended.and_then(|index| plan.options.get(index)) else {
         return "no store can be sized for this".to_owned();
     };
@@ -14,11 +14,11 @@ pub fn reason(plan: &Plan, wish: &Wish) -> String {
     if !best.meets {
         return format!(
             "no store {}; nearest: {name}, {}",
-            wished(&plan.asked),
-            rate(plan.asked.measure(&best.errors, wish.traffic.absent))
+            required(&plan.resolved),
+            rate(plan.resolved.measure(&best.errors, requirements.traffic.absent))
         );
     }
-    let why = match (plan.asked.flows, plan.asked.target) {
+    let why = match (plan.resolved.flows, plan.resolved.target) {
         (None, _) => format!("takes the most flows, {}", grouped(best.flows)),
         (_, None) => format!("errs least in this memory, {} of lookups", rate(best.total_rate)),
         _ => format!("takes the least memory that will do, {:.1} bits a flow", best.bits_per_flow),
@@ -50,14 +50,15 @@ pub fn name(option: &PlanOption) -> String {
 }
 
 /// "reaches 1e-9 in 1.0 MiB for 2,000,000 flows".
-fn wished(asked: &Asked) -> String {
-    let target = match asked.target {
+fn required(resolved: &ResolvedRequirements) -> String {
+    let target = match resolved.target {
         Some(Target::FpRate(p)) => format!("keeps strangers apart but for {}", rate(p)),
         Some(Target::Error(e)) => format!("reaches {}", rate(e)),
         None => "fits".to_owned(),
     };
-    let memory = asked.memory_bytes.map(|size| format!(" in {}", bytes(size))).unwrap_or_default();
-    let flows = asked.flows.map(|n| format!(" for {} flows", grouped(n))).unwrap_or_default();
+    let memory =
+        resolved.memory_bytes.map(|size| format!(" in {}", bytes(size))).unwrap_or_default();
+    let flows = resolved.flows.map(|n| format!(" for {} flows", grouped(n))).unwrap_or_default();
     format!("{target}{memory}{flows}")
 }
 
@@ -66,22 +67,23 @@ pub fn rate(rate: f64) -> String {
     if rate < 1e-99 { "0".to_owned() } else { format!("{rate:.1e}") }
 }
 
-/// What information theory asks for at the option's own error for strangers; none if there is no
-/// error.
-pub fn bound(option: &PlanOption, wish: &Wish) -> Option<f64> {
+/// The lower bound of information theory, in bits per flow, at the option's own rate of errors for
+/// absent flows; `None` if that is 0.
+pub fn bound(option: &PlanOption, requirements: &Requirements) -> Option<f64> {
     let error = option.errors.of_absent();
-    (error > 0.0).then(|| bits_per_flow(error, &wish.traffic.mix))
+    (error > 0.0).then(|| bits_per_flow(error, &requirements.traffic.mix))
 }
 
 /// The arguments of `acsm replay` that make this store.
 pub fn arguments(option: &PlanOption) -> String {
-    let (shape, memory) = (option.shape, (option.room.bits / 8.0) as u64);
+    let (shape, memory) = (option.shape, (option.footprint.bits / 8.0) as u64);
     let mut arguments = format!("--backend {}", shape.backend.name());
     if shape.has_cells() {
-        arguments += &format!(" --layout {} --hashes {}", shape.layout.name(), option.room.hashes);
+        arguments +=
+            &format!(" --layout {} --hashes {}", shape.layout.name(), option.footprint.hashes);
     }
     arguments += &format!(" --expire {} --flows {}", shape.expire.name(), option.flows);
-    if shape.backend == Backend::Exact && option.errors.false_negative == 0.0 {
+    if !shape.backend.is_approximate() && option.errors.false_negative == 0.0 {
         return arguments;
     }
     arguments + &format!(" --memory {memory}B")

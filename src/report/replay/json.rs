@@ -206,9 +206,9 @@ fn gate_report(context: &Context<'_>, stats: GateStats) -> Option<GateReport> {
 }
 
 fn alert_report(outcome: &RunResult, context: &Context<'_>) -> AlertReport {
-    let book = &context.plan.active.rules.book;
+    let list = &context.plan.active.rules.list;
     let by_name = |counts: &[u64]| {
-        let named = book.iter().zip(counts).filter(|(_, count)| **count > 0);
+        let named = list.iter().zip(counts).filter(|(_, count)| **count > 0);
         named.map(|(rule, count)| (rule.name.clone(), Value::from(*count))).collect()
     };
     let reasons = outcome.alerts.suppressed.by_reason();

@@ -1,123 +1,167 @@
-//! Why a store cannot be as it was wished for.
+//! Why a store cannot be made as specified.
+
+use std::fmt;
 
 use thiserror::Error;
 
-use super::{BHBF_CELL_BITS, HASHES_LIMIT, MEMORY_LIMIT_BYTES};
+use super::{
+    BHBF_CELL_BITS, BLOCKED_LINES_LIMIT, Backend, HASHES_LIMIT, LayoutKind, MEMORY_LIMIT_BYTES,
+};
 use crate::state::State;
 
-/// A wish that cannot be met. The message names the option and what would do.
+/// A setting of a [`StoreSpec`](super::StoreSpec) that not every store has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Setting {
+    /// The number of cells per flow.
+    Hashes,
+    /// The width of a cell.
+    CellBits,
+    /// Where the cells of a flow lie.
+    Layout,
+    /// Emptying itself when full, at once or by halves.
+    Recycling,
+    /// When a store that recycles is full.
+    RecycleAt,
+    /// Whether a store that recycles forgets the flow that filled it.
+    Retain,
+    /// How `kbf` decodes.
+    Decode,
+    /// The rules of `sbf`.
+    SbfRules,
+    /// Whether `dbf` has counters.
+    Counters,
+}
+
+impl fmt::Display for Setting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Setting::Hashes => "a number of hashes",
+            Setting::CellBits => "a cell width",
+            Setting::Layout => "a layout",
+            Setting::Recycling => "recycling",
+            Setting::RecycleAt => "a recycling threshold",
+            Setting::Retain => "forgetting the flow that fills the store",
+            Setting::Decode => "a way to decode",
+            Setting::SbfRules => "a set of sbf rules",
+            Setting::Counters => "a choice of counters",
+        })
+    }
+}
+
+/// A specification that no store can meet: what is wrong, and the limit it exceeds.
 #[derive(Debug, Clone, Copy, PartialEq, Error)]
 pub enum SpecError {
-    /// `--flows 0`.
-    #[error("--flows 0: a store needs room for at least one flow")]
+    /// No flows to keep.
+    #[error("a store needs room for at least one flow")]
     NoFlows,
-    /// A rate that is no rate, or one that takes more hashes than a flow can have.
-    #[error("--fp-rate {0:?}: it must be above 2^-32 (about 2.4e-10) and below 1, such as 0.01")]
-    FpRate(f64),
-    /// A rate below what fingerprints can reach.
-    #[error("--fp-rate {rate:?}: fingerprints of 32 bits reach {least:.1e}; raise it to that")]
-    FingerprintRate {
-        /// The rate asked for.
+    /// A false positive rate outside (0, 1), or one that takes too many hashes.
+    #[error("a false positive rate of {rate:?}: it must be above 2^-32 and below 1")]
+    FpRate {
+        /// The rate.
         rate: f64,
-        /// The least that works.
+    },
+    /// A rate below what fingerprints can reach.
+    #[error("a false positive rate of {rate:?}: fingerprints of 32 bits reach {least:.1e}")]
+    FingerprintRate {
+        /// The rate.
+        rate: f64,
+        /// The lowest rate that fingerprints reach.
         least: f64,
     },
     /// A number of states that no cell can hold.
-    #[error("{0} states: a machine has 1 to {limit}", limit = State::LIMIT)]
-    States(usize),
+    #[error("{states} states: a machine has 1 to {limit}", limit = State::LIMIT)]
+    States {
+        /// The number of states.
+        states: usize,
+    },
     /// A number of hashes out of range.
-    #[error("--hashes {0}: it must be 1 to {HASHES_LIMIT}")]
-    Hashes(usize),
-    /// Lines with too few cells for so many hashes.
-    #[error(
-        "--hashes {hashes}: the lines of --layout {layout} have {most} cells for a flow at this width"
-    )]
+    #[error("{hashes} hashes: a flow has 1 to {HASHES_LIMIT}")]
+    Hashes {
+        /// The number of hashes.
+        hashes: usize,
+    },
+    /// More hashes than the lines of a flow have cells.
+    #[error("{hashes} hashes: the lines of layout {layout} have {most} cells per flow at this width", layout = layout.name())]
     HashesInLines {
-        /// The number asked for.
+        /// The number of hashes.
         hashes: usize,
         /// The layout.
-        layout: &'static str,
+        layout: LayoutKind,
         /// The most that fit.
         most: usize,
     },
-    /// No layout.
-    #[error("no such layout; write spread, or blocked:1, blocked:2 or blocked:3 (lines a flow)")]
+    /// A blocked layout with an impossible number of lines.
+    #[error("a blocked layout has 1 to {BLOCKED_LINES_LIMIT} lines per flow")]
     Layout,
-    /// A width that does not exist or does not fit the states.
-    #[error(
-        "--cell-bits {bits}: a cell has 8, 16 or 32 bits, and {states} states need at least {needed}"
-    )]
+    /// A cell width that does not exist or does not fit the states.
+    #[error("cells of {bits} bits: a cell has 8, 16 or 32 bits, and {states} states need {needed}")]
     CellBits {
-        /// The width asked for.
+        /// The width.
         bits: u32,
-        /// The width that the states take.
+        /// The width that the states need.
         needed: u32,
-        /// How many states there are.
+        /// The number of states.
         states: usize,
     },
-    /// A width that the codes of a bhbf do not have.
-    #[error(
-        "--cell-bits {0}: bhbf has cells of {BHBF_CELL_BITS} bits, for a count and sums modulo 4095; leave it out"
-    )]
-    BhbfCellBits(u32),
-    /// An option that means nothing for this structure.
-    #[error("{option} does not apply to --backend {backend}: leave it out")]
-    NotFor {
-        /// The option.
-        option: &'static str,
-        /// The structure.
-        backend: &'static str,
+    /// A cell width that `bhbf` does not have.
+    #[error("cells of {bits} bits: bhbf has cells of {BHBF_CELL_BITS} bits")]
+    BhbfCellBits {
+        /// The width.
+        bits: u32,
     },
-    /// Memory for not even one line per shard.
-    #[error("--memory {bytes}B is too small: the least that works here is {least}B")]
+    /// A setting that this store does not have.
+    #[error("{backend} does not have {setting}", backend = backend.name())]
+    NotSupported {
+        /// The setting.
+        setting: Setting,
+        /// The store.
+        backend: Backend,
+    },
+    /// Less memory than one line (entry) per shard.
+    #[error("{bytes} bytes are too few: the store takes at least {least}")]
     TooSmall {
-        /// The memory asked for.
+        /// The memory budget.
         bytes: u64,
-        /// The least that works.
+        /// The smallest budget that works.
         least: u64,
     },
     /// More memory than any store may take.
     #[error(
-        "the store would take {gib:.1} GiB, the limit is {limit} GiB: lower --flows or --memory, or raise --fp-rate",
+        "the store would take {gib:.1} GiB, the limit is {limit} GiB",
         gib = bytes / (1u64 << 30) as f64,
         limit = MEMORY_LIMIT_BYTES >> 30
     )]
     TooLarge {
-        /// What it would take; a float, as it may be beyond all integers.
+        /// The memory it would take; a float, as it may exceed every integer.
         bytes: f64,
     },
-    /// More cells than a store can number.
-    #[error(
-        "the store would have {cells:.1e} cells, the limit is {limit:.1e}: lower --flows or --memory, or raise --fp-rate"
-    )]
+    /// More cells than a store can address.
+    #[error("the store would have {cells:.1e} cells, the limit is {limit:.1e}")]
     TooManyCells {
-        /// How many it would have.
+        /// The number of cells it would have.
         cells: f64,
-        /// How many it could have.
+        /// The number of cells it could have.
         limit: f64,
     },
-    /// No threshold.
-    #[error(
-        "a store recycles at fill:S, with S between 0 and 1, or at flows:N, such as fill:0.5 or flows:1M"
-    )]
+    /// A recycling threshold out of range.
+    #[error("a store recycles at a part of its cells between 0 and 1, or at one flow or more")]
     RecycleAt,
-    /// A threshold for stores that do not recycle.
-    #[error("{option} is for stores that recycle: add --expire {with}")]
+    /// A setting of stores that recycle, for one that does not.
+    #[error("{setting} is for stores that recycle")]
     NotRecycling {
-        /// The option.
-        option: &'static str,
-        /// What it goes with.
-        with: &'static str,
+        /// The setting.
+        setting: Setting,
     },
-    /// No gate.
-    #[error(
-        "no such gate; write none, bloom, bloom-1, bloom-2 or bloom-3, and `,recycle` behind it if it is to forget all at once"
-    )]
+    /// A text that names no gate.
+    #[error("no such gate: there are bloom, bloom-1, bloom-2 and bloom-3, each with `,recycle`")]
     Gate,
     /// A gate for no flows, or for too many.
-    #[error("a gate for {0} flows cannot be: --gate-flows takes 1 to about 4 billion")]
-    GateFlows(u64),
+    #[error("a gate for {flows} flows: it can be made for 1 to about 4 billion")]
+    GateFlows {
+        /// The number of flows.
+        flows: u64,
+    },
     /// Bits that nothing would ever clear.
-    #[error("dbf without counters never forgets unless it ages or recycles: use --expire timer")]
+    #[error("dbf without counters never forgets unless it ages or recycles")]
     NeverEmptied,
 }

@@ -1,10 +1,10 @@
-//! How flows that went silent leave the store.
+//! How idle flows leave the store.
 
 use std::fmt;
 
 use super::SpecError;
 
-/// How flows that went silent leave the store.
+/// How idle flows leave the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Expire {
     /// Cells not touched in this epoch or the last are empty (ACSM 2006 §3.2).
@@ -28,7 +28,7 @@ impl Expire {
         }
     }
 
-    /// Into how many arrays the cells of a shard are cut.
+    /// The number of arrays that the cells of a shard are cut into.
     pub const fn phases(self) -> u64 {
         if matches!(self, Expire::TwoPhase) { 2 } else { 1 }
     }
@@ -44,12 +44,12 @@ impl Expire {
 pub enum RecycleAt {
     /// When more than this part of the cells is in use: the recycling paper's σ.
     Fill(f64),
-    /// After so many flows that came in and took an empty cell: its N. For all shards together.
+    /// After this number of inserts that took an empty cell, over all shards: its N.
     Flows(u64),
 }
 
 impl RecycleAt {
-    /// What can be: a part between 0 and 1, some flows.
+    /// Refuses a fill outside (0, 1), and 0 flows.
     pub fn check(self) -> Result<(), SpecError> {
         match self {
             RecycleAt::Fill(fill) if fill > 0.0 && fill < 1.0 => Ok(()),

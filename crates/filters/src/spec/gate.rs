@@ -1,4 +1,4 @@
-//! A gate before a store, which flows pass with their second packet: what it is, what it takes.
+//! The gate before a store, which flows pass with their second packet: its settings and size.
 
 use std::str::FromStr;
 
@@ -6,17 +6,17 @@ use super::{
     Backend, Budget, Expire, LayoutKind, MEMORY_LIMIT_BYTES, Sizing, SpecError, StoreSpec,
 };
 
-/// When a gate is full, so many of the flows that it never saw seem to have been there.
+/// The false positive rate of a full gate.
 const FP_RATE: f64 = 0.01;
 
-/// A gate as it is wished for.
+/// A gate as it is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GateSpec {
     /// Where the bits of a flow lie: spread (Bloom), or in one to three lines (Bloom-g).
     pub layout: LayoutKind,
     /// How it forgets: [`Expire::Recycle`] or [`Expire::TwoPhase`].
     pub expire: Expire,
-    /// How many flows it remembers until it is full; as many as the store, if not told.
+    /// How many flows it remembers until it is full; `None`: as many as the store.
     pub flows: Option<u64>,
 }
 
@@ -41,7 +41,7 @@ impl GateSpec {
         let flows = self.flows_before(store);
         let bits = StoreSpec {
             flows,
-            // A flow is looked for in every state, and each is a chance to be mistaken.
+            // A flow is looked for in every state: each lookup can be a false positive.
             budget: Budget::FpRate(FP_RATE / store.states.max(1) as f64),
             layout: self.layout,
             expire: self.expire,
@@ -50,13 +50,13 @@ impl GateSpec {
         };
         bits.sizing().map_err(|error| match error {
             SpecError::NoFlows | SpecError::TooLarge { .. } | SpecError::TooManyCells { .. } => {
-                SpecError::GateFlows(flows)
+                SpecError::GateFlows { flows }
             }
             error => error,
         })
     }
 
-    /// What `store` takes with this gate before it. `--memory` is for both.
+    /// What `store` takes with this gate before it. A memory budget is for both.
     pub(super) fn sizing_with(&self, store: &StoreSpec) -> Result<Sizing, SpecError> {
         let gate = self.sizing(store)?;
         let gate_bytes = gate.bits / 8;
@@ -160,11 +160,11 @@ mod tests {
     }
 
     #[test]
-    fn gates_that_cannot_be_are_refused_with_a_reason() {
+    fn impossible_gates_are_refused() {
         for flows in [0, 100_000_000_000, u64::MAX] {
             let gate = GateSpec { flows: Some(flows), ..named("bloom") };
             let spec = StoreSpec { gate: Some(gate), ..StoreSpec::new(Backend::Kbf, 6) };
-            assert_eq!(spec.sizing(), Err(SpecError::GateFlows(flows)));
+            assert_eq!(spec.sizing(), Err(SpecError::GateFlows { flows }));
         }
         let gate = GateSpec { flows: Some(4_000_000_000), ..named("bloom-1,recycle") };
         assert!(gate.sizing(&StoreSpec::new(Backend::Kbf, 16)).is_ok());

@@ -2,7 +2,9 @@
 
 use std::str::FromStr;
 
-use super::{Backend, HASHES_LIMIT, SpecError};
+use thiserror::Error;
+
+use super::{Backend, HASHES_LIMIT};
 
 /// Where the cells of a flow lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -13,12 +15,12 @@ pub enum LayoutKind {
     Blocked(usize),
 }
 
-/// No blocked layout has more lines a flow.
+/// The most lines per flow of a blocked layout.
 pub const BLOCKED_LINES_LIMIT: usize = 3;
 
 impl LayoutKind {
-    /// What measures best: two lines a flow err little more than cells anywhere, and take a third
-    /// less time. Stores without cells have nothing to lay out.
+    /// The layout that measures best: two lines per flow err little more than spread cells, and
+    /// take a third less time. Stores without cells have no layout.
     pub const fn best_for(backend: Backend) -> LayoutKind {
         match backend.has_cells() {
             true => LayoutKind::Blocked(2),
@@ -51,19 +53,24 @@ impl LayoutKind {
     }
 }
 
-impl FromStr for LayoutKind {
-    type Err = SpecError;
+/// A text that names no layout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("no such layout: there are spread, blocked:1, blocked:2 and blocked:3")]
+pub struct UnknownLayout;
 
-    fn from_str(text: &str) -> Result<LayoutKind, SpecError> {
+impl FromStr for LayoutKind {
+    type Err = UnknownLayout;
+
+    fn from_str(text: &str) -> Result<LayoutKind, UnknownLayout> {
         match text.strip_prefix("blocked:").map(str::parse) {
             None if text == "spread" => Ok(LayoutKind::Spread),
             Some(Ok(lines @ 1..=BLOCKED_LINES_LIMIT)) => Ok(LayoutKind::Blocked(lines)),
-            _ => Err(SpecError::Layout),
+            _ => Err(UnknownLayout),
         }
     }
 }
 
-/// The k that makes it least likely that a stranger finds no empty cell.
+/// The k with the lowest false positive rate.
 pub(super) fn best_hashes(
     layout: LayoutKind,
     cells: f64,

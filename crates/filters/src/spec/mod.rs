@@ -1,60 +1,53 @@
-//! What store is wanted, and what that takes: cells, hashes and bits by the option table of the
-//! design. Pure arithmetic: both the stores and the models of them start from here.
+//! Which store is wanted, and what it takes.
+//!
+//! # Properties
+//!
+//! Pure arithmetic, without memory or I/O. A [`StoreSpec`] that cannot be met is a [`SpecError`],
+//! which carries the values and limits in question.
+//!
+//! # Usage
+//!
+//! ```
+//! use acsm_filters::{Backend, Budget, StoreSpec};
+//!
+//! let spec = StoreSpec { flows: 100_000, budget: Budget::FpRate(0.01), ..StoreSpec::new(Backend::Kbf, 6) };
+//! let sizing = spec.sizing()?;
+//! assert_eq!((sizing.hashes, sizing.cell_bits), (7, 8));
+//! # Ok::<(), acsm_filters::SpecError>(())
+//! ```
+//!
+//! # Implementation
+//!
+//! | file | what |
+//! |---|---|
+//! | `backend` | the table of stores: names, descriptions, capabilities |
+//! | `expire`, `layout`, `gate` | settings of a store |
+//! | `sizing` | cells and hashes for a rate or a memory budget, within limits |
+//! | `footprint` | how lines are divided into cells, slots and stamps |
+//! | `error` | why a store cannot be made |
 
+mod backend;
 mod error;
 mod expire;
-mod fcf;
+mod footprint;
 mod gate;
 mod layout;
 mod sizing;
 
-pub use error::SpecError;
+pub use backend::{Backend, Storage, StoreInfo};
+pub use error::{Setting, SpecError};
 pub use expire::{Expire, RecycleAt};
-pub use fcf::{FCF_BUCKET_SLOTS, fcf_buckets_per_line, fcf_fingerprints};
+pub use footprint::{
+    CellFormat, EXACT_FLOW_BYTES, FCF_BUCKET_SLOTS, Footprint, LINE_BYTES, SlotFormat,
+    cells_per_line, fcf_buckets_per_line, fcf_fingerprints,
+};
 pub use gate::GateSpec;
-pub use layout::{BLOCKED_LINES_LIMIT, LayoutKind};
-
-/// The structures that can keep flow state.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Backend {
-    /// A hash table of full keys: the oracle, and the baseline.
-    Exact,
-    /// Direct Bloom filter (ACSM 2006 §3.1): the elements are (flow, state).
-    Dbf,
-    /// Stateful Bloom filter (ACSM 2006 §3.3): a cell holds a state and a count.
-    Sbf,
-    /// Key-value Bloom filter (2014): a cell holds a count and the XOR of encoded states.
-    Kbf,
-    /// B_h-sequence Bloom filter: a cell holds a count and the sum of salted codes of states.
-    Bhbf,
-    /// Fingerprints and states in a cuckoo table: ACSM 2006's best structure, as a maplet.
-    Fcf,
-}
-
-impl Backend {
-    /// Whether a flow has cells in it, which have a layout and can recycle; else it has one place
-    /// of its own.
-    pub const fn has_cells(self) -> bool {
-        !matches!(self, Backend::Exact | Backend::Fcf)
-    }
-
-    /// Its name on the command line and in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Backend::Exact => "exact",
-            Backend::Dbf => "dbf",
-            Backend::Sbf => "sbf",
-            Backend::Kbf => "kbf",
-            Backend::Bhbf => "bhbf",
-            Backend::Fcf => "fcf",
-        }
-    }
-}
+pub use layout::{BLOCKED_LINES_LIMIT, LayoutKind, UnknownLayout};
 
 /// What decides how much memory a store gets.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Budget {
-    /// As much as it takes for this probability that an absent flow finds no empty cell.
+    /// As much as this probability takes that an absent flow finds no empty cell.
     FpRate(f64),
     /// This many bytes, for all shards together.
     MemoryBytes(u64),
@@ -69,19 +62,19 @@ pub enum SbfRules {
     PaperKbf,
 }
 
-/// How a kBF makes a state out of the cells of a flow when none of them is the flow's alone.
+/// How a kBF decodes the state of a flow when none of its cells holds that flow alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum KbfDecode {
-    /// What all cells with two flows have in common, then those with three.
+    /// The intersection of all cells with two flows, then of those with three.
     AllPairs,
     /// Algorithms 6 and 7 as printed: the first two cells with two flows, or one of two flows and
     /// one of three.
     Literal,
-    /// The 2014 text: what all cells with two or three flows have in common.
+    /// The 2014 text: the intersection of all cells with two or three flows.
     ThreeWay,
 }
 
-/// A store as it is wished for.
+/// A store as it is wanted.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoreSpec {
     /// Which structure.
@@ -90,7 +83,7 @@ pub struct StoreSpec {
     pub states: usize,
     /// Peak number of flows alive at once.
     pub flows: u64,
-    /// Memory, or the error rate it is to be bought for.
+    /// Memory, or the error rate that decides how much.
     pub budget: Budget,
     /// Cells per flow, if not the best number.
     pub hashes: Option<usize>,
@@ -100,7 +93,7 @@ pub struct StoreSpec {
     pub layout: LayoutKind,
     /// How silent flows leave.
     pub expire: Expire,
-    /// When a store that recycles is full, if not with as many flows as it is made for.
+    /// When a store that recycles is full, if not with the planned number of flows.
     pub recycle_at: Option<RecycleAt>,
     /// Whether the flow that made it full stays (`recycle` only; in two phases it does).
     pub retain: bool,
@@ -110,7 +103,7 @@ pub struct StoreSpec {
     pub decode: KbfDecode,
     /// Whether `dbf` counts; without, cells are single bits and only the timer empties them.
     pub dbf_counters: bool,
-    /// What flows have to pass before they enter the store, if anything.
+    /// What flows pass before they enter the store, if anything.
     pub gate: Option<GateSpec>,
 }
 
@@ -137,7 +130,7 @@ pub struct Sizing {
     pub bits: u64,
     /// Those of them that are the gate's.
     pub gate_bits: u64,
-    /// Bits per flow at the number of flows asked for.
+    /// Bits per flow at the planned number of flows.
     pub bits_per_flow: f64,
     /// Tables for decoding, which do not grow with flows: not in `bits`.
     pub table_bits: u64,
@@ -147,30 +140,10 @@ pub struct Sizing {
 pub const MEMORY_LIMIT_BYTES: u64 = 1 << 36;
 /// No flow has more cells than this.
 pub const HASHES_LIMIT: usize = 32;
-/// Filters are made of lines of this size, each within one cache line.
-pub const LINE_BYTES: usize = 64;
-/// What one flow takes in the exact store: its entry and two buckets of the index.
-pub const EXACT_FLOW_BYTES: u64 = 72;
-
 /// Cells of a bhbf: a 4-bit count and a 12-bit sum.
 pub const BHBF_CELL_BITS: u32 = 16;
-/// Up to this many flows on a cell, a bhbf's sum rules codes out: as many tables it has.
+/// Up to this many flows on a cell, a bhbf's sum rules codes out: one table for each count.
 pub const BHBF_TABLE_COUNTS: u32 = 5;
-
-/// How many cells fit a line. With the timer each cell has a 2-bit stamp beside it, and each line
-/// a 32-bit epoch.
-pub const fn cells_per_line(cell_bits: u32, expire: Expire) -> usize {
-    let line_bits = 8 * LINE_BYTES as u32;
-    match expire {
-        Expire::Timer => ((line_bits - 32) / (cell_bits + 2)) as usize,
-        Expire::Recycle | Expire::TwoPhase | Expire::None => (line_bits / cell_bits) as usize,
-    }
-}
-
-/// How many bits tell the cells of a line apart.
-pub const fn slot_bits(cells_per_line: usize) -> u32 {
-    cells_per_line.next_power_of_two().trailing_zeros()
-}
 
 /// How many bits the greedy encodings (Algorithm 1) of so many states take.
 pub const fn kbf_code_bits(states: usize) -> u32 {
@@ -186,8 +159,28 @@ pub const fn kbf_code_bits(states: usize) -> u32 {
     }
 }
 
+/// What the cells of a kbf need: a 3-bit count and a code.
+const fn kbf_cell_bits(states: usize) -> u32 {
+    3 + kbf_code_bits(states)
+}
+
+/// The width of the narrowest cells that hold so many states, without stamps; 0 for stores without
+/// cells.
+pub const fn narrowest_cell_bits(backend: Backend, states: usize) -> u32 {
+    match backend {
+        Backend::Exact | Backend::Fcf => 0,
+        // A counter.
+        Backend::Dbf => 2,
+        // 16 states, "don't know", empty: 5 bits; and a 3-bit count.
+        Backend::Sbf => 8,
+        Backend::Kbf if kbf_cell_bits(states) <= 8 => 8,
+        Backend::Kbf => 16,
+        Backend::Bhbf => BHBF_CELL_BITS,
+    }
+}
+
 impl StoreSpec {
-    /// A store of this kind with the defaults of the command line.
+    /// A store of this kind with default settings: a million flows at 1 % false positives.
     pub fn new(backend: Backend, states: usize) -> StoreSpec {
         StoreSpec {
             backend,

@@ -1,12 +1,21 @@
-//! From a wish to cells, hashes and bits.
+//! From a specification to cells, hashes and bits: [`StoreSpec::sizing`].
+//!
+//! Decides how many cells and hashes a rate or a memory budget buys, asks
+//! [`footprint`](super::footprint) what they take, and refuses what is beyond a limit.
 
 use std::f64::consts::LN_2;
 
+use super::error::Setting;
+use super::footprint::{
+    FCF_BUCKET_SLOTS, FCF_BUCKETS, FCF_LOAD_PLANNED, FINGERPRINTS_LEAST, FINGERPRINTS_MOST,
+    fcf_buckets, fcf_lines, slot_bits_for,
+};
 use super::layout::{best_hashes, most_hashes};
 use super::{
-    BHBF_CELL_BITS, BHBF_TABLE_COUNTS, BLOCKED_LINES_LIMIT, Backend, Budget, EXACT_FLOW_BYTES,
-    Expire, HASHES_LIMIT, LINE_BYTES, LayoutKind, MEMORY_LIMIT_BYTES, RecycleAt, Sizing, SpecError,
-    StoreSpec, cells_per_line, kbf_code_bits, slot_bits,
+    BHBF_CELL_BITS, BHBF_TABLE_COUNTS, BLOCKED_LINES_LIMIT, Backend, Budget, CellFormat, Expire,
+    Footprint, HASHES_LIMIT, LINE_BYTES, LayoutKind, MEMORY_LIMIT_BYTES, RecycleAt, Sizing,
+    SlotFormat, SpecError, Storage, StoreSpec, fcf_buckets_per_line, kbf_cell_bits, kbf_code_bits,
+    narrowest_cell_bits,
 };
 use crate::digest::FlowId;
 use crate::state::State;
@@ -14,8 +23,8 @@ use crate::state::State;
 /// More hashes than this a bhbf takes only when told.
 const BHBF_HASHES_MAX: f64 = 8.0;
 const SHARDS: u64 = FlowId::SHARDS as u64;
-/// The exact store's index needs an empty bucket.
-const EXACT_LEAST: u64 = 2;
+/// One line of each shard.
+const LINES_BYTES: u64 = SHARDS * LINE_BYTES as u64;
 
 impl StoreSpec {
     /// What it takes, or why it cannot be.
@@ -24,22 +33,11 @@ impl StoreSpec {
             return gate.sizing_with(self);
         }
         self.check()?;
-        if self.backend == Backend::Exact {
-            return self.exact_sizing();
+        match self.backend.info().storage {
+            Storage::Entries => self.exact_sizing(),
+            Storage::Slots => self.fcf_sizing(),
+            Storage::Cells => self.cell_sizing(),
         }
-        if self.backend == Backend::Fcf {
-            return self.fcf_sizing();
-        }
-        let cell_bits = self.resolve_cell_bits()?;
-        self.check_layout(cell_bits)?;
-        let (cells, hashes) = match self.budget {
-            Budget::FpRate(p) => {
-                let cells = self.cells_for(p);
-                (cells, self.hashes.map_or_else(|| self.hashes_for(p, cells, cell_bits), Ok)?)
-            }
-            Budget::MemoryBytes(bytes) => self.cells_in(bytes, cell_bits)?,
-        };
-        self.whole_lines(cells, hashes, cell_bits)
     }
 
     fn check(&self) -> Result<(), SpecError> {
@@ -47,11 +45,13 @@ impl StoreSpec {
             return Err(SpecError::NoFlows);
         }
         if self.states == 0 || self.states > State::LIMIT {
-            return Err(SpecError::States(self.states));
+            return Err(SpecError::States { states: self.states });
         }
         match self.budget {
             // Written so that NaN fails too.
-            Budget::FpRate(p) if !(p > 0.0 && p < 1.0) => return Err(SpecError::FpRate(p)),
+            Budget::FpRate(rate) if !(rate > 0.0 && rate < 1.0) => {
+                return Err(SpecError::FpRate { rate });
+            }
             Budget::MemoryBytes(bytes) if bytes > MEMORY_LIMIT_BYTES => {
                 return Err(SpecError::TooLarge { bytes: bytes as f64 });
             }
@@ -59,20 +59,15 @@ impl StoreSpec {
         }
         if let Some(hashes) = self.hashes {
             if self.backend == Backend::Exact {
-                return Err(SpecError::NotFor { option: "--hashes", backend: "exact" });
+                return Err(self.not_supported(Setting::Hashes));
             }
             if hashes == 0 || hashes > HASHES_LIMIT {
-                return Err(SpecError::Hashes(hashes));
+                return Err(SpecError::Hashes { hashes });
             }
         }
         match self.recycle_at {
             Some(at) if self.expire.recycles() => at.check()?,
-            Some(_) => {
-                return Err(SpecError::NotRecycling {
-                    option: "--recycle-at",
-                    with: "recycle or two-phase",
-                });
-            }
+            Some(_) => return Err(SpecError::NotRecycling { setting: Setting::RecycleAt }),
             None => {}
         }
         if self.backend == Backend::Dbf && !self.dbf_counters && self.expire == Expire::None {
@@ -81,43 +76,73 @@ impl StoreSpec {
         Ok(())
     }
 
-    fn check_layout(&self, cell_bits: u32) -> Result<(), SpecError> {
+    fn not_supported(&self, setting: Setting) -> SpecError {
+        SpecError::NotSupported { setting, backend: self.backend }
+    }
+
+    /// Refuses the first of these settings that is given.
+    fn refuse<const N: usize>(&self, settings: [Setting; N]) -> Result<(), SpecError> {
+        let is_given = |setting: &Setting| match setting {
+            Setting::Hashes => self.hashes.is_some(),
+            Setting::CellBits => self.cell_bits.is_some(),
+            Setting::Layout => self.layout != LayoutKind::Spread,
+            Setting::Recycling => self.expire.recycles(),
+            _ => false,
+        };
+        match settings.into_iter().find(is_given) {
+            Some(setting) => Err(self.not_supported(setting)),
+            None => Ok(()),
+        }
+    }
+
+    /// Cells by the rate, or as many as memory holds.
+    fn cell_sizing(&self) -> Result<Sizing, SpecError> {
+        let cell_bits = self.resolve_cell_bits()?;
+        // One hash, until the number of hashes is decided.
+        let format = CellFormat { cell_bits, hashes: 1, layout: self.layout, expire: self.expire };
+        self.check_layout(&format)?;
+        let (cells, hashes) = match self.budget {
+            Budget::FpRate(rate) => {
+                let cells = self.cells_for(rate);
+                let hashes =
+                    self.hashes.map_or_else(|| self.hashes_for(rate, cells, &format), Ok)?;
+                (cells, hashes)
+            }
+            Budget::MemoryBytes(bytes) => self.cells_in(bytes, &format)?,
+        };
+        self.within_limits(cells, &CellFormat { hashes, ..format })
+    }
+
+    fn check_layout(&self, format: &CellFormat) -> Result<(), SpecError> {
         let LayoutKind::Blocked(lines) = self.layout else { return Ok(()) };
         if lines == 0 || lines > BLOCKED_LINES_LIMIT {
             return Err(SpecError::Layout);
         }
-        let most = most_hashes(self.layout, cells_per_line(cell_bits, self.expire));
+        let most = most_hashes(self.layout, format.cells_per_line());
         match self.hashes {
             Some(hashes) if hashes > most => {
-                Err(SpecError::HashesInLines { hashes, layout: self.layout.name(), most })
+                Err(SpecError::HashesInLines { hashes, layout: self.layout, most })
             }
             _ => Ok(()),
         }
     }
 
     fn resolve_cell_bits(&self) -> Result<u32, SpecError> {
-        let needed = match self.backend {
-            Backend::Dbf | Backend::Exact | Backend::Fcf => {
-                let narrowest = if self.dbf_counters { 2 } else { 1 };
-                return match self.cell_bits {
-                    None => Ok(narrowest),
-                    Some(_) => Err(SpecError::NotFor { option: "--cell-bits", backend: "dbf" }),
-                };
-            }
-            Backend::Bhbf => {
-                return match self.cell_bits {
-                    None | Some(BHBF_CELL_BITS) => Ok(BHBF_CELL_BITS),
-                    Some(bits) => Err(SpecError::BhbfCellBits(bits)),
-                };
-            }
-            // 16 states, "don't know", empty: 5 bits; and a 3-bit count.
-            Backend::Sbf => 8,
-            Backend::Kbf => 3 + kbf_code_bits(self.states),
+        let narrowest = narrowest_cell_bits(self.backend, self.states);
+        let Some(bits) = self.cell_bits else {
+            let without_counters = self.backend == Backend::Dbf && !self.dbf_counters;
+            return Ok(if without_counters { 1 } else { narrowest });
         };
-        match self.cell_bits {
-            None => Ok(if needed <= 8 { 8 } else { 16 }),
-            Some(bits @ (8 | 16 | 32)) if bits >= needed => Ok(bits),
-            Some(bits) => Err(SpecError::CellBits { bits, needed, states: self.states }),
+        let needed = match self.backend {
+            Backend::Bhbf if bits == BHBF_CELL_BITS => return Ok(bits),
+            Backend::Bhbf => return Err(SpecError::BhbfCellBits { bits }),
+            Backend::Kbf => kbf_cell_bits(self.states),
+            Backend::Sbf => narrowest,
+            _ => return Err(self.not_supported(Setting::CellBits)),
+        };
+        match bits {
+            8 | 16 | 32 if bits >= needed => Ok(bits),
+            _ => Err(SpecError::CellBits { bits, needed, states: self.states }),
         }
     }
 
@@ -127,44 +152,39 @@ impl StoreSpec {
     }
 
     /// k = round(log2 1/P), at least 1, for spread cells; else the best for so many cells.
-    fn hashes_for(&self, fp_rate: f64, cells: f64, cell_bits: u32) -> Result<usize, SpecError> {
-        let hashes = (-fp_rate.log2()).round().max(1.0);
+    fn hashes_for(&self, rate: f64, cells: f64, format: &CellFormat) -> Result<usize, SpecError> {
+        let hashes = (-rate.log2()).round().max(1.0);
         if hashes > HASHES_LIMIT as f64 {
-            return Err(SpecError::FpRate(fp_rate));
+            return Err(SpecError::FpRate { rate });
         }
-        let per_line = cells_per_line(cell_bits, self.expire);
         Ok(match self.layout {
             LayoutKind::Spread => hashes as usize,
-            layout => best_hashes(layout, cells, self.flows as f64, per_line),
+            layout => best_hashes(layout, cells, self.flows as f64, format.cells_per_line()),
         })
     }
 
     /// The cells that fit, and the number of hashes that makes the most of them.
-    fn cells_in(&self, bytes: u64, cell_bits: u32) -> Result<(f64, usize), SpecError> {
-        let per_line = cells_per_line(cell_bits, self.expire) as u64;
-        let arrays = SHARDS * self.expire.phases();
-        let lines = bytes / arrays / LINE_BYTES as u64;
-        let cells_per_array = lines.saturating_mul(per_line);
+    fn cells_in(&self, bytes: u64, format: &CellFormat) -> Result<(f64, usize), SpecError> {
+        let (bits, per_line) = (8.0 * bytes as f64, format.cells_per_line());
+        let lines = format.lines_in(bits);
         let least_lines = match self.layout {
-            LayoutKind::Spread => (self.hashes.unwrap_or(1) as u64).div_ceil(per_line),
-            LayoutKind::Blocked(lines) => lines.min(self.hashes.unwrap_or(lines)) as u64,
+            LayoutKind::Spread => self.hashes.unwrap_or(1).div_ceil(per_line),
+            LayoutKind::Blocked(lines) => lines.min(self.hashes.unwrap_or(lines)),
         };
-        if lines < least_lines {
-            let least = least_lines * arrays * LINE_BYTES as u64;
-            return Err(SpecError::TooSmall { bytes, least });
+        let too_small = SpecError::TooSmall {
+            bytes,
+            least: least_lines as u64 * self.expire.phases() * LINES_BYTES,
+        };
+        if lines < least_lines as f64 {
+            return Err(too_small);
         }
-        let cells = arrays.saturating_mul(cells_per_array);
-        let fitting = HASHES_LIMIT.min(cells_per_array.min(u64::from(u32::MAX)) as usize);
-        let hashes = match self.hashes {
-            Some(hashes) => hashes,
-            None => self.best_hashes(cells as f64, per_line as usize).min(fitting),
-        };
-        let unused = match self.layout {
-            // Each hash has an equal part of an array: what does not divide is left unused.
-            LayoutKind::Spread => cells_per_array % hashes as u64,
-            LayoutKind::Blocked(_) => 0,
-        };
-        Ok(((arrays * (cells_per_array - unused)) as f64, hashes))
+        let cells_per_array = lines * per_line as f64;
+        let hashes = self.hashes.unwrap_or_else(|| {
+            let fitting = HASHES_LIMIT.min(cells_per_array as usize);
+            self.best_hashes(format.arrays() * cells_per_array, per_line).min(fitting)
+        });
+        let footprint = CellFormat { hashes, ..*format }.in_bits(bits).ok_or(too_small)?;
+        Ok((footprint.cells, hashes))
     }
 
     /// The number of hashes that errs least with so many cells.
@@ -176,79 +196,98 @@ impl StoreSpec {
         }
     }
 
-    /// Rounds up to equal parts for each array and hash, or to whole lines, and counts what is
-    /// allocated for them.
-    fn whole_lines(&self, cells: f64, hashes: usize, cell_bits: u32) -> Result<Sizing, SpecError> {
-        let bytes = cells * f64::from(cell_bits) / 8.0;
+    /// What so many cells take, if that is within all limits.
+    fn within_limits(&self, cells: f64, format: &CellFormat) -> Result<Sizing, SpecError> {
+        let bytes = cells * f64::from(format.cell_bits) / 8.0;
         if bytes > MEMORY_LIMIT_BYTES as f64 {
             return Err(SpecError::TooLarge { bytes });
         }
-        let per_line = cells_per_line(cell_bits, self.expire);
-        let arrays = SHARDS * self.expire.phases();
-        let (cells_per_array, lines) = match self.layout {
-            LayoutKind::Spread => {
-                let cells_per_part = (cells as u64).div_ceil(arrays * hashes as u64).max(1);
-                let cells_per_array = cells_per_part * hashes as u64;
-                (cells_per_array, cells_per_array.div_ceil(per_line as u64))
-            }
-            LayoutKind::Blocked(_) => {
-                let lines = (cells as u64).div_ceil(arrays * per_line as u64);
-                let lines = lines.max(self.layout.lines(hashes) as u64);
-                (lines * per_line as u64, lines)
-            }
-        };
-        // Layouts number cells in 32 bits.
-        let most_lines = 1 << (u32::BITS - slot_bits(per_line));
-        if lines > most_lines {
-            let limit = (arrays * most_lines * per_line as u64) as f64;
+        let (footprint, per_line) = (format.of_cells(cells), format.cells_per_line());
+        // A layout addresses the cells of an array with 32 bits: a line, and a cell of the line.
+        let most_lines = f64::from(u32::BITS - per_line.next_power_of_two().ilog2()).exp2();
+        if format.lines_in(footprint.bits) > most_lines {
+            let limit = format.arrays() * most_lines * per_line as f64;
             return Err(SpecError::TooManyCells { cells, limit });
         }
-        let bytes = arrays * lines * LINE_BYTES as u64;
-        if bytes > MEMORY_LIMIT_BYTES {
-            return Err(SpecError::TooLarge { bytes: bytes as f64 });
-        }
-        let sized = self.sized(arrays * cells_per_array, hashes, cell_bits, bytes);
+        let sized = self.sized(&footprint)?;
         let recycle_at = self.expire.recycles().then(|| self.resolve_recycle_at(&sized));
         Ok(Sizing { cells_per_line: per_line, recycle_at, ..sized })
     }
 
-    /// As full as the flows it is made for make it; each of two halves is made for half of them.
+    /// As full as the planned number of flows makes it; each of two halves is for half of them.
     fn resolve_recycle_at(&self, sized: &Sizing) -> RecycleAt {
         let load = sized.hashes as f64 * self.flows as f64 / sized.cells as f64;
         self.recycle_at.unwrap_or(RecycleAt::Fill(-(-load).exp_m1()))
     }
 
+    /// Entries for the planned number of flows, or as many as memory holds.
     fn exact_sizing(&self) -> Result<Sizing, SpecError> {
-        if self.cell_bits.is_some() {
-            return Err(SpecError::NotFor { option: "--cell-bits", backend: "exact" });
-        }
-        if self.expire.recycles() {
-            let option = "--expire recycle or two-phase";
-            return Err(SpecError::NotFor { option, backend: "exact" });
-        }
-        if self.layout != LayoutKind::Spread {
-            return Err(SpecError::NotFor { option: "--layout", backend: "exact" });
-        }
-        let flows_per_shard = match self.budget {
-            Budget::FpRate(_) => self.flows.div_ceil(SHARDS).max(EXACT_LEAST),
-            Budget::MemoryBytes(bytes) => match bytes / SHARDS / EXACT_FLOW_BYTES {
-                0..EXACT_LEAST => {
-                    let least = SHARDS * EXACT_LEAST * EXACT_FLOW_BYTES;
+        self.refuse([Setting::CellBits, Setting::Recycling, Setting::Layout])?;
+        let footprint = match self.budget {
+            Budget::FpRate(_) => Footprint::of_entries(self.flows as f64),
+            Budget::MemoryBytes(bytes) => {
+                let footprint = Footprint::of_entries_in(8.0 * bytes as f64);
+                if footprint.bits > 8.0 * bytes as f64 {
+                    let least = (footprint.bits / 8.0) as u64;
                     return Err(SpecError::TooSmall { bytes, least });
                 }
-                flows => flows,
-            },
+                footprint
+            }
         };
-        let bytes = flows_per_shard as f64 * (SHARDS * EXACT_FLOW_BYTES) as f64;
+        self.sized(&footprint)
+    }
+
+    /// Slots by the rate, or as wide as memory allows.
+    fn fcf_sizing(&self) -> Result<Sizing, SpecError> {
+        self.refuse([Setting::Hashes, Setting::CellBits, Setting::Layout, Setting::Recycling])?;
+        let lines = match self.budget {
+            Budget::FpRate(rate) => self.fcf_lines_for(rate)?,
+            Budget::MemoryBytes(bytes) => self.fcf_lines_in(bytes)?,
+        };
+        // Bits that a line has left over make the slots wider, and the fingerprints longer.
+        let needed = (fcf_buckets(self.flows as f64) / lines).ceil().max(1.0) as usize;
+        let slot_bits = SlotFormat::widest(needed, self.states, self.expire).slot_bits();
+        let fitting = fcf_buckets_per_line(slot_bits, self.expire);
+        self.sized(&SlotFormat::widest(fitting, self.states, self.expire).of_lines(lines))
+    }
+
+    /// Lines of a shard of `fcf` with slots of this width, if they are within the limit.
+    fn fcf_lines_of(&self, slot_bits: u32) -> Result<f64, SpecError> {
+        let lines = fcf_lines(self.flows as f64, fcf_buckets_per_line(slot_bits, self.expire));
+        let bytes = lines * LINES_BYTES as f64;
         if bytes > MEMORY_LIMIT_BYTES as f64 {
             return Err(SpecError::TooLarge { bytes });
         }
-        let flows = SHARDS * flows_per_shard;
-        Ok(self.sized(flows, 0, 8 * EXACT_FLOW_BYTES as u32, flows * EXACT_FLOW_BYTES))
+        Ok(lines)
     }
 
-    pub(super) fn sized(&self, cells: u64, hashes: usize, cell_bits: u32, bytes: u64) -> Sizing {
-        let bits = 8 * bytes;
+    /// 8 · 0.95 / fingerprints ≤ rate.
+    fn fcf_lines_for(&self, rate: f64) -> Result<f64, SpecError> {
+        let compared = (FCF_BUCKETS * FCF_BUCKET_SLOTS) as f64 * FCF_LOAD_PLANNED;
+        let fingerprints = (compared / rate).ceil();
+        if fingerprints > FINGERPRINTS_MOST as f64 {
+            let least = compared / FINGERPRINTS_MOST as f64;
+            return Err(SpecError::FingerprintRate { rate, least });
+        }
+        let fingerprints = (fingerprints as u64).max(FINGERPRINTS_LEAST);
+        self.fcf_lines_of(slot_bits_for(fingerprints, self.states))
+    }
+
+    fn fcf_lines_in(&self, bytes: u64) -> Result<f64, SpecError> {
+        let least = self.fcf_lines_of(slot_bits_for(FINGERPRINTS_LEAST, self.states))?;
+        let lines = (bytes / LINES_BYTES) as f64;
+        if lines < least {
+            return Err(SpecError::TooSmall { bytes, least: least as u64 * LINES_BYTES });
+        }
+        Ok(lines)
+    }
+
+    /// A footprint in integers, if it is within the memory limit.
+    fn sized(&self, footprint: &Footprint) -> Result<Sizing, SpecError> {
+        let bytes = footprint.bits / 8.0;
+        if bytes > MEMORY_LIMIT_BYTES as f64 {
+            return Err(SpecError::TooLarge { bytes });
+        }
         let table_bits = match self.backend {
             // For each shard, and for cells of one, two and three flows: a 16-bit mask per sum.
             Backend::Kbf => SHARDS * 3 * (1 << kbf_code_bits(self.states)) * State::LIMIT as u64,
@@ -256,28 +295,27 @@ impl StoreSpec {
             Backend::Bhbf => (u64::from(BHBF_TABLE_COUNTS) + 1) * (1 << 12) * State::LIMIT as u64,
             Backend::Exact | Backend::Dbf | Backend::Sbf | Backend::Fcf => 0,
         };
-        let bits_per_flow = bits as f64 / self.flows as f64;
-        Sizing {
-            cells,
-            hashes,
-            cell_bits,
+        Ok(Sizing {
+            cells: footprint.cells as u64,
+            hashes: footprint.hashes,
+            cell_bits: footprint.cell_bits,
             cells_per_line: 0,
             layout: self.layout,
             phases: self.expire.phases(),
             recycle_at: None,
             retain: self.retain,
-            bits,
+            bits: footprint.bits as u64,
             gate_bits: 0,
-            bits_per_flow,
+            bits_per_flow: footprint.bits / self.flows as f64,
             table_bits,
-        }
+        })
     }
 }
 
 /// k = 2 m/N: a cell with up to four flows still rules most codes out, so a bhbf does best with two
 /// flows on a cell, where a Bloom filter has ln 2. That is what the sum over mask sizes in
-/// `model::bhbf` comes to for any number of states (`tests/model/filters.rs` holds it to that).
-/// From 4 cells a flow on, where six states err below 3e-5, more hashes would only cost time.
+/// `acsm_model::bhbf` comes to for any number of states (the tests of the model hold it to that).
+/// From 4 cells per flow on, where six states err below 3e-5, more hashes would only cost time.
 fn bhbf_hashes(cells_per_flow: f64) -> usize {
     (2.0 * cells_per_flow).round().clamp(1.0, BHBF_HASHES_MAX) as usize
 }
@@ -285,16 +323,15 @@ fn bhbf_hashes(cells_per_flow: f64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const BACKENDS: [Backend; 6] =
-        [Backend::Kbf, Backend::Bhbf, Backend::Sbf, Backend::Dbf, Backend::Exact, Backend::Fcf];
+    use crate::spec::fcf_fingerprints;
+    use crate::spec::footprint::fcf_slots;
 
     fn kbf(flows: u64, budget: Budget) -> StoreSpec {
         StoreSpec { flows, budget, ..StoreSpec::new(Backend::Kbf, 6) }
     }
 
-    fn message(spec: StoreSpec) -> String {
-        spec.sizing().expect_err("no such store").to_string()
+    fn error(spec: StoreSpec) -> SpecError {
+        spec.sizing().expect_err("no such store")
     }
 
     #[test]
@@ -322,11 +359,11 @@ mod tests {
         assert_eq!(bits(7, None), Ok(16));
         assert_eq!(bits(16, None), Ok(16));
         assert_eq!(bits(16, Some(32)), Ok(32));
-        assert!(bits(7, Some(8)).is_err_and(|error| error.to_string().contains("at least 9")));
+        assert_eq!(bits(7, Some(8)), Err(SpecError::CellBits { bits: 8, needed: 9, states: 7 }));
         assert!(bits(6, Some(12)).is_err());
         let bhbf = |cell_bits| StoreSpec { cell_bits, ..StoreSpec::new(Backend::Bhbf, 2) };
         assert_eq!([None, Some(16)].map(|bits| bhbf(bits).sizing().unwrap().cell_bits), [16, 16]);
-        assert!(message(bhbf(Some(32))).starts_with("--cell-bits 32: bhbf has cells of 16 bits"));
+        assert_eq!(error(bhbf(Some(32))), SpecError::BhbfCellBits { bits: 32 });
     }
 
     const LAYOUTS: [LayoutKind; 3] =
@@ -347,7 +384,7 @@ mod tests {
                     let sizing = spec.sizing().unwrap();
                     assert!(sizing.bits <= 8 * bytes, "{sizing:?}");
                     let spare = bytes - sizing.bits / 8;
-                    // At most a line an array is left, and the cells that k does not divide.
+                    // At most one line per array is left, and the cells that k does not divide.
                     let line_each = SHARDS * sizing.phases * LINE_BYTES as u64;
                     assert!(spare < 2 * line_each, "{spare} of {bytes}, {spec:?}");
                 }
@@ -367,9 +404,9 @@ mod tests {
         }
     }
 
-    /// A store that recycles does so with the flows that it is made for, however it got its size.
+    /// A store that recycles does so with the planned number of flows, however it got its size.
     #[test]
-    fn stores_are_full_with_the_flows_they_are_made_for() {
+    fn stores_recycle_when_they_hold_the_planned_flows() {
         for budget in [Budget::FpRate(0.01), Budget::FpRate(0.1), Budget::MemoryBytes(2_000_000)] {
             for spec in variants(kbf(100_000, budget)) {
                 let sizing = spec.sizing().unwrap();
@@ -392,35 +429,38 @@ mod tests {
     }
 
     #[test]
-    fn wishes_that_cannot_be_met_are_refused_with_a_reason() {
-        for fp_rate in [0.0, 1.0, -0.1, 1.5, f64::NAN, f64::INFINITY, 1e-300] {
-            assert!(message(kbf(1000, Budget::FpRate(fp_rate))).starts_with("--fp-rate"));
+    fn impossible_specifications_are_refused_with_what_is_wrong() {
+        for rate in [0.0, 1.0, -0.1, 1.5, f64::INFINITY, 1e-300] {
+            assert_eq!(error(kbf(1000, Budget::FpRate(rate))), SpecError::FpRate { rate });
         }
-        assert!(message(kbf(0, Budget::FpRate(0.01))).starts_with("--flows 0"));
-        let tiny = message(kbf(1000, Budget::MemoryBytes(10)));
-        assert!(tiny.contains("10B") && tiny.contains("1024B"), "{tiny}");
+        assert!(matches!(error(kbf(1000, Budget::FpRate(f64::NAN))), SpecError::FpRate { .. }));
+        assert_eq!(error(kbf(0, Budget::FpRate(0.01))), SpecError::NoFlows);
+        let tiny = error(kbf(1000, Budget::MemoryBytes(10)));
+        assert_eq!(tiny, SpecError::TooSmall { bytes: 10, least: 1024 });
         assert!(kbf(1000, Budget::MemoryBytes(1024)).sizing().is_ok());
+        let is_too_large = |spec| matches!(error(spec), SpecError::TooLarge { .. });
         for budget in [Budget::MemoryBytes(10_000_000_000_000), Budget::MemoryBytes(u64::MAX)] {
-            assert!(message(kbf(1000, budget)).contains("the limit is 64 GiB"));
+            assert!(is_too_large(kbf(1000, budget)));
         }
         for flows in [1 << 40, u64::MAX] {
-            for backend in BACKENDS {
+            for backend in Backend::ALL {
                 let spec = StoreSpec { flows, ..StoreSpec::new(backend, 6) };
-                assert!(message(spec).contains("the limit is 64 GiB"), "{flows} {backend:?}");
+                assert!(is_too_large(spec), "{flows} {backend:?}");
             }
         }
+        let not_supported = |backend, setting| SpecError::NotSupported { setting, backend };
         let dbf = StoreSpec { cell_bits: Some(8), ..StoreSpec::new(Backend::Dbf, 6) };
-        assert!(message(dbf).contains("--cell-bits does not apply to --backend dbf"));
+        assert_eq!(error(dbf), not_supported(Backend::Dbf, Setting::CellBits));
         let exact = StoreSpec { hashes: Some(3), ..StoreSpec::new(Backend::Exact, 6) };
-        assert!(message(exact).contains("--hashes does not apply to --backend exact"));
+        assert_eq!(error(exact), not_supported(Backend::Exact, Setting::Hashes));
         let many = StoreSpec { hashes: Some(33), ..kbf(1, Budget::FpRate(0.5)) };
-        assert!(message(many).contains("1 to 32"));
-        assert!(message(StoreSpec::new(Backend::Kbf, 17)).contains("17 states"));
+        assert_eq!(error(many), SpecError::Hashes { hashes: 33 });
+        assert_eq!(error(StoreSpec::new(Backend::Kbf, 17)), SpecError::States { states: 17 });
     }
 
     #[test]
-    fn the_least_that_is_named_works() {
-        for backend in BACKENDS {
+    fn the_smallest_budget_that_an_error_names_works() {
+        for backend in Backend::ALL {
             for hashes in [None, Some(32)] {
                 let one_shape = matches!(backend, Backend::Exact | Backend::Fcf);
                 let hashes = hashes.filter(|_| !one_shape);
@@ -438,6 +478,93 @@ mod tests {
                     assert!(spec(least).sizing().is_ok(), "{of:?}");
                     assert!(spec(least - 1).sizing().is_err(), "{of:?}");
                 }
+            }
+        }
+    }
+
+    fn fcf(flows: u64, budget: Budget, expire: Expire) -> StoreSpec {
+        StoreSpec { flows, budget, expire, ..StoreSpec::new(Backend::Fcf, 6) }
+    }
+
+    #[test]
+    fn a_rate_buys_fingerprints_and_no_line_is_wasted() {
+        let flows = 1_000_000;
+        for (rate, expire, slot_bits, buckets_per_line) in [
+            (0.01, Expire::Timer, 13, 8),
+            (0.001, Expire::None, 16, 8),
+            // 17 bits would do: the line has 18.
+            (0.000_4, Expire::None, 18, 7),
+            (0.000_4, Expire::Timer, 18, 6),
+            (0.5, Expire::None, 9, 14),
+        ] {
+            let sizing = fcf(flows, Budget::FpRate(rate), expire).sizing().unwrap();
+            assert_eq!((sizing.cell_bits, sizing.hashes), (slot_bits, 2), "{rate} {expire:?}");
+            assert_eq!(fcf_buckets_per_line(slot_bits, expire), buckets_per_line);
+            assert!(8.0 * 0.95 / fcf_fingerprints(slot_bits, 6) as f64 <= rate);
+            let load = flows as f64 / sizing.cells as f64;
+            assert!((0.949..=0.95).contains(&load), "{load}");
+            let bits_per_slot = 512.0 / (4.0 * buckets_per_line as f64);
+            assert!((sizing.bits as f64 / sizing.cells as f64 - bits_per_slot).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn the_widest_slots_that_fit_are_taken() {
+        for expire in [Expire::Timer, Expire::None] {
+            for bytes_per_flow in [2, 3, 4, 6, 20] {
+                let flows = 100_000;
+                let bytes = bytes_per_flow * flows;
+                let spec = fcf(flows, Budget::MemoryBytes(bytes), expire);
+                let sizing = spec.sizing().unwrap();
+                assert!(sizing.bits <= 8 * bytes && 8 * bytes - sizing.bits < 8 * LINES_BYTES);
+                let fit = |slot_bits: u32| {
+                    let buckets = fcf_buckets_per_line(slot_bits, expire) as u64;
+                    let slots = sizing.bits / 8 / LINES_BYTES * 4 * buckets;
+                    slots as f64 >= fcf_slots(flows as f64)
+                };
+                let widest = slot_bits_for(FINGERPRINTS_MOST, 6);
+                assert!(fit(sizing.cell_bits), "{sizing:?}");
+                assert!(sizing.cell_bits == widest || !fit(sizing.cell_bits + 1), "{sizing:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn slots_hold_every_fingerprint_in_every_state() {
+        for states in 1..=16 {
+            for slot_bits in 7..=36 {
+                let fingerprints = fcf_fingerprints(slot_bits, states);
+                assert!(fingerprints * (states as u64) < 1 << slot_bits);
+                assert!(fingerprints <= FINGERPRINTS_MOST);
+            }
+        }
+    }
+
+    #[test]
+    fn small_shards_get_room_for_their_differences() {
+        let load = |flows: u64| {
+            let sizing = fcf(flows, Budget::FpRate(0.01), Expire::None).sizing().unwrap();
+            flows as f64 / sizing.cells as f64
+        };
+        assert!(load(2_000) < 0.80 && load(100_000) < 0.945 && load(10_000_000) > 0.9499);
+    }
+
+    #[test]
+    fn impossible_tables_are_refused_with_what_is_wrong() {
+        let spec = fcf(1000, Budget::FpRate(0.01), Expire::Timer);
+        let not_supported = |setting| SpecError::NotSupported { setting, backend: Backend::Fcf };
+        let hashes = StoreSpec { hashes: Some(3), ..spec.clone() };
+        assert_eq!(error(hashes), not_supported(Setting::Hashes));
+        let wide = StoreSpec { cell_bits: Some(8), ..spec };
+        assert_eq!(error(wide), not_supported(Setting::CellBits));
+        let rare = error(fcf(1000, Budget::FpRate(1e-9), Expire::Timer));
+        let SpecError::FingerprintRate { least, .. } = rare else { panic!("{rare}") };
+        assert!((1.7e-9..1.8e-9).contains(&least), "{least}");
+        assert!(fcf(1000, Budget::FpRate(1.8e-9), Expire::Timer).sizing().is_ok());
+        for flows in [1 << 40, u64::MAX] {
+            for budget in [Budget::FpRate(0.01), Budget::MemoryBytes(1 << 30)] {
+                let error = error(fcf(flows, budget, Expire::Timer));
+                assert!(matches!(error, SpecError::TooLarge { .. }), "{error}");
             }
         }
     }

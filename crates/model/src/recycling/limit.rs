@@ -1,4 +1,4 @@
-//! Large filters, where only s = σ/M matters.
+//! Recycling of large filters, where only s = σ/M matters.
 //!
 //! A message sets k(1 − x) of M bits when the part x is set, so a cycle spends its messages with
 //! density M / (k (1 − x)) on x. Hence, with L = −ln(1 − s),

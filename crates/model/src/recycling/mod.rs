@@ -11,25 +11,23 @@
 //! | (4)–(14) | τ_k | [`Filter::step`] |
 //! | (15)–(18) | π, ρ(i), f_σ¹ | [`Cycle`] |
 //! | (19) | k = 1 in closed form | [`one_hash`] |
-//! | (20)–(23) | E\[N_b\] | [`messages`] |
+//! | (20)–(23) | E\[N_b\] | [`expected_messages`] |
 //! | (24)–(26) | two phases, f_σ² | [`Cycle::two_phase_rate`] |
-//! | §II-E | count-first, count-each, count-instance | [`counting`] |
+//! | §II-E | count-first, count-each, count-instance | [`counted_rates`] |
 //! | — | large M: everything in s = σ/M alone | [`limit`] |
 //! | — | the largest σ and the best k for an average rate | [`best_recycle`] |
-//! | — | the same for stores of states | [`stores`] |
+//! | — | the same for stores of states | [`over_cycle`], [`two_phase`] |
 //!
-//! Where the print is wrong or ambiguous, the functions say so, and `docs/models.md` gives the
-//! numbers.
+//! Where the paper is misprinted or ambiguous, the functions say so.
 
-mod chain;
-pub mod counting;
+mod best;
 mod cycle;
+mod filter;
 pub mod limit;
-pub mod messages;
 pub mod n_bounded;
-mod plan;
-pub mod stores;
+mod stores;
 
-pub use chain::{Filter, Hashing, Retain};
-pub use cycle::{Cycle, Frozen, one_hash};
-pub use plan::{Phases, Recycle, best_recycle};
+pub use best::{Phases, Recycle, best_recycle};
+pub use cycle::{CountedRates, Cycle, Frozen, counted_rates, even_repeats, one_hash};
+pub use filter::{End, Filter, Hashing, Retain, expected_messages};
+pub use stores::{over_cycle, two_phase};

@@ -1,6 +1,6 @@
 //! Equations (1)–(3): filters that are emptied after N messages.
 
-use super::chain::Filter;
+use super::filter::Filter;
 use crate::special::{any_of, power};
 
 /// Sums longer than this are integrals.

@@ -1,17 +1,17 @@
-//! Stores that recycle: their errors averaged over a cycle, and those of two halves.
+//! Stores of states that recycle: errors averaged over a cycle, and errors of two halves.
 //!
 //! What the recycling paper does for membership, for all kinds of errors: a store fills with flows
-//! at an even pace from nothing to its threshold, and lookups come at any time.
+//! at a constant rate from empty to its threshold, and lookups come at any time.
 
 use crate::ErrorRates;
 
 /// Intervals of Simpson's rule.
 const INTERVALS: u32 = 64;
 
-/// The mean of the errors of a store that fills from nothing to `flows` and is then emptied.
+/// The mean errors of a store that fills from empty to `flows` and is then emptied.
 ///
 /// ```
-/// use acsm_model::recycling::stores::over_cycle;
+/// use acsm_model::recycling::over_cycle;
 /// use acsm_model::{FlowCells, dbf};
 ///
 /// let at = |flows: f64| dbf::errors(&FlowCells::at_load(7, 7.0 * flows / 1e6), 6);
@@ -38,7 +38,7 @@ pub fn over_cycle(flows: f64, errors_at: impl Fn(f64) -> ErrorRates) -> ErrorRat
 pub fn two_phase(active: &ErrorRates, frozen: &ErrorRates, in_frozen: f64) -> ErrorRates {
     let passed_on = 1.0 - active.of_absent();
     let lost = active.false_negative;
-    // A flow of the active store that it denies is a stranger to the frozen one.
+    // A flow of the active store that it denies is absent from the frozen one.
     let own = ErrorRates {
         false_negative: lost * (1.0 - frozen.of_absent()),
         dont_know: active.dont_know + lost * frozen.dont_know_absent,

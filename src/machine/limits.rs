@@ -1,4 +1,4 @@
-//! What keeps alerts readable: whose network it is, and how often to say a thing.
+//! Limits on alerts: home networks, cool-down, alerts per second; and IP networks.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -6,20 +6,20 @@ use std::str::FromStr;
 
 use crate::time::NANOS_PER_SEC;
 
-/// Settings of the alert output. Plain data: the report layer acts on it.
+/// Settings that limit the number of alerts. Plain data: the engine applies them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Hygiene {
-    /// The networks that are ours; empty = not told, so every address may be.
+pub struct AlertLimits {
+    /// The home networks; empty: any address may be at home.
     pub home_networks: Vec<Network>,
-    /// The cool-down of rules that name none.
+    /// The cool-down of rules without one of their own.
     pub cooldown_nanos: u64,
-    /// At most so many alerts a second of trace time, marks apart; the rest is counted.
+    /// At most this number of alerts per second of trace time, marks excepted; the rest is counted.
     pub alerts_per_second: u32,
 }
 
-impl Default for Hygiene {
+impl Default for AlertLimits {
     fn default() -> Self {
-        Hygiene {
+        AlertLimits {
             home_networks: Vec::new(),
             cooldown_nanos: 60 * NANOS_PER_SEC,
             alerts_per_second: 100,
@@ -35,17 +35,19 @@ pub struct Network {
 }
 
 impl Network {
-    /// Whether `address` lies in it. IPv4 and IPv6 never meet.
+    /// Whether `address` lies in it. An IPv4 network contains no IPv6 address, and vice versa.
     pub fn contains(&self, address: IpAddr) -> bool {
-        let (ours, theirs, width) = match (self.address, address) {
-            (IpAddr::V4(ours), IpAddr::V4(theirs)) => {
-                (ours.to_bits().into(), theirs.to_bits().into(), 32)
+        let (network, address, width) = match (self.address, address) {
+            (IpAddr::V4(network), IpAddr::V4(address)) => {
+                (network.to_bits().into(), address.to_bits().into(), 32)
             }
-            (IpAddr::V6(ours), IpAddr::V6(theirs)) => (ours.to_bits(), theirs.to_bits(), 128),
+            (IpAddr::V6(network), IpAddr::V6(address)) => {
+                (network.to_bits(), address.to_bits(), 128)
+            }
             _ => return false,
         };
         let host_bits = width - u32::from(self.prefix_bits);
-        (ours ^ theirs).checked_shr(host_bits).unwrap_or(0) == 0
+        (network ^ address).checked_shr(host_bits).unwrap_or(0) == 0
     }
 }
 
@@ -87,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_network_holds_its_addresses() {
+    fn a_network_contains_its_addresses() {
         for (network, inside, outside) in [
             ("10.1.0.0/16", "10.1.255.3", "10.2.0.0"),
             ("192.0.2.7", "192.0.2.7", "192.0.2.6"),
@@ -102,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_no_network() {
+    fn other_texts_are_refused() {
         for text in ["", "home", "10.0.0.0/33", "::/129", "10.0.0.0/", "10.0.0.0/+8", "10.0/8"] {
             let error = text.parse::<Network>().unwrap_err();
             assert!(error.to_string().contains("192.0.2.0/24"), "{text}");

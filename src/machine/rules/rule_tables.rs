@@ -1,40 +1,38 @@
-//! `[[rule]]` tables: the rule book, thresholds, and rules with a condition of their own.
+//! `[[rule]]` and `[hygiene]` tables: the list of rules, thresholds, conditions, alert limits.
 
 use std::collections::BTreeMap;
 
 use toml::Spanned;
 
-use crate::machine::{Hygiene, Preset, Rule, RuleBook, RuleId, RuleKind, RuleSet, ThresholdRule};
+use super::error::{RulesError, SourceText};
+use super::source::{LimitsTable, Parsed, RuleTable, ThresholdTable};
+use super::states::{Positions, States};
+use super::values::{COUNTED, FlagCondition, THRESHOLD_KEYS, duration_nanos, flags, named};
+use crate::machine::limits::{AlertLimits, NetworkError};
+use crate::machine::rule::{Preset, Rule, RuleKind, RuleList, ThresholdRule};
+use crate::machine::rule_set::{RuleId, RuleSet};
 use crate::time::NANOS_PER_SEC;
-
-use super::RulesError;
-use super::place::Text;
-use super::source::Parsed;
-use super::states::{Places, States};
-use super::syntax::{HygieneTable, RuleTable, ThresholdTable};
-use super::transitions::flags;
-use super::values::{COUNTED, FlagCondition, THRESHOLD_KEYS, duration_nanos, named};
 
 /// The longest window and cool-down: beyond a day a count means something else.
 const DURATION_LIMIT_NANOS: u64 = 24 * 3600 * NANOS_PER_SEC;
 
-/// Everything that `[[rule]]` tables say but their conditions.
-pub(super) struct Book {
-    pub rules: RuleBook,
+/// The contents of all `[[rule]]` tables, except their conditions.
+pub(super) struct RuleTables {
+    pub list: RuleList,
     pub thresholds: Vec<ThresholdRule>,
 }
 
-/// A rule that fires by itself, on any packet that fits.
+/// A rule with a condition of its own, which fires on any packet that meets it.
 #[derive(Debug)]
 pub(super) struct When {
     pub rule: RuleId,
     /// `None`: whatever the state, so also when it is not known.
-    pub places: Option<Places>,
+    pub positions: Option<Positions>,
     pub flags: FlagCondition,
 }
 
 /// Reads the rules of all files, in order.
-pub(super) fn read(files: &[Parsed], hygiene: &Hygiene) -> Result<Book, RulesError> {
+pub(super) fn read_rules(files: &[Parsed], limits: &AlertLimits) -> Result<RuleTables, RulesError> {
     let mut rules: Vec<Rule> = Vec::new();
     let mut thresholds = Vec::new();
     let mut signatures = BTreeMap::new();
@@ -45,7 +43,7 @@ pub(super) fn read(files: &[Parsed], hygiene: &Hygiene) -> Result<Book, RulesErr
             let what = format!("more than {} rules", RuleSet::LIMIT);
             return Err(text.wrong_at(&table.name, what));
         };
-        let rule = rule(text, table, RuleId(id), hygiene)?;
+        let rule = rule(text, table, RuleId(id), limits)?;
         if rules.iter().any(|known| known.name == rule.name) {
             let what = format!("there is a rule `{}` already", rule.name);
             return Err(text.wrong_at(&table.name, what));
@@ -70,17 +68,22 @@ pub(super) fn read(files: &[Parsed], hygiene: &Hygiene) -> Result<Book, RulesErr
         }
         rules.push(rule);
     }
-    Ok(Book { rules: RuleBook::new(rules), thresholds })
+    Ok(RuleTables { list: RuleList::new(rules), thresholds })
 }
 
-/// Every `[[rule]]` with the file it stands in; its place in this list is its id.
-pub(super) fn tables(files: &[Parsed]) -> impl Iterator<Item = (&Text, &RuleTable)> {
+/// Every `[[rule]]` with the file it is in; its index in this list is its id.
+pub(super) fn tables(files: &[Parsed]) -> impl Iterator<Item = (&SourceText, &RuleTable)> {
     files
         .iter()
         .flat_map(|parsed| parsed.file.rule.iter().map(|table| (&parsed.text, table.get_ref())))
 }
 
-fn rule(text: &Text, table: &RuleTable, id: RuleId, hygiene: &Hygiene) -> Result<Rule, RulesError> {
+fn rule(
+    text: &SourceText,
+    table: &RuleTable,
+    id: RuleId,
+    limits: &AlertLimits,
+) -> Result<Rule, RulesError> {
     let name = table.name.get_ref();
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
     if name.is_empty() || !name.chars().all(plain) {
@@ -90,7 +93,7 @@ fn rule(text: &Text, table: &RuleTable, id: RuleId, hygiene: &Hygiene) -> Result
     let cooldown_nanos = match &table.cooldown {
         Some(cooldown) => duration(text, cooldown)?,
         None if *table.kind.get_ref() == RuleKind::Mark => 0,
-        None => hygiene.cooldown_nanos,
+        None => limits.cooldown_nanos,
     };
     Ok(Rule {
         id,
@@ -107,7 +110,7 @@ fn rule(text: &Text, table: &RuleTable, id: RuleId, hygiene: &Hygiene) -> Result
 }
 
 fn threshold_rule(
-    text: &Text,
+    text: &SourceText,
     table: &Spanned<ThresholdTable>,
     rule: &Rule,
 ) -> Result<ThresholdRule, RulesError> {
@@ -137,39 +140,40 @@ pub(super) fn conditions(files: &[Parsed], states: &States) -> Result<Vec<When>,
             return Err(text.wrong_at(when, "a threshold has no `when`: it says what it counts"));
         }
         let when = when.get_ref();
-        let places = when.r#in.as_ref().map(|names| states.places(text, names)).transpose()?;
+        let positions =
+            when.r#in.as_ref().map(|names| states.positions(text, names)).transpose()?;
         let flags = flags(text, [&when.set, &when.clear, &when.exact])?;
-        conditions.push(When { rule: RuleId(id), places, flags });
+        conditions.push(When { rule: RuleId(id), positions, flags });
     }
     Ok(conditions)
 }
 
 /// `[hygiene]` of the first file that has one: the including file's before the included.
-pub(super) fn hygiene(files: &[Parsed]) -> Result<Hygiene, RulesError> {
+pub(super) fn read_limits(files: &[Parsed]) -> Result<AlertLimits, RulesError> {
     let found = files.iter().find_map(|parsed| Some((&parsed.text, parsed.file.hygiene.as_ref()?)));
     match found {
-        Some((text, table)) => hygiene_of(text, table.get_ref()),
-        None => Ok(Hygiene::default()),
+        Some((text, table)) => limits(text, table.get_ref()),
+        None => Ok(AlertLimits::default()),
     }
 }
 
-fn hygiene_of(text: &Text, table: &HygieneTable) -> Result<Hygiene, RulesError> {
-    let mut hygiene = Hygiene::default();
+fn limits(text: &SourceText, table: &LimitsTable) -> Result<AlertLimits, RulesError> {
+    let mut limits = AlertLimits::default();
     for network in table.home_networks.iter().flatten() {
         let parsed = network.get_ref().parse();
-        let error = |error: crate::machine::NetworkError| text.wrong_at(network, error.to_string());
-        hygiene.home_networks.push(parsed.map_err(error)?);
+        let error = |error: NetworkError| text.wrong_at(network, error.to_string());
+        limits.home_networks.push(parsed.map_err(error)?);
     }
     if let Some(cooldown) = &table.cooldown {
-        hygiene.cooldown_nanos = duration(text, cooldown)?;
+        limits.cooldown_nanos = duration(text, cooldown)?;
     }
     if let Some(budget) = &table.alerts_per_second {
-        hygiene.alerts_per_second = number(text, budget, "`alerts_per_second`", 1..=u32::MAX)?;
+        limits.alerts_per_second = number(text, budget, "`alerts_per_second`", 1..=u32::MAX)?;
     }
-    Ok(hygiene)
+    Ok(limits)
 }
 
-fn duration(text: &Text, value: &Spanned<String>) -> Result<u64, RulesError> {
+fn duration(text: &SourceText, value: &Spanned<String>) -> Result<u64, RulesError> {
     match duration_nanos(value.get_ref()) {
         Ok(nanos) if nanos <= DURATION_LIMIT_NANOS => Ok(nanos),
         Ok(_) => Err(text.wrong_at(value, "longer than a day (24h)")),
@@ -178,7 +182,7 @@ fn duration(text: &Text, value: &Spanned<String>) -> Result<u64, RulesError> {
 }
 
 fn number(
-    text: &Text,
+    text: &SourceText,
     value: &Spanned<i64>,
     what: &str,
     range: std::ops::RangeInclusive<u32>,

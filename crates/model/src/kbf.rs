@@ -1,23 +1,107 @@
-//! How often a kBF errs, by the way it decodes. Exact where cells are independent.
+//! `kbf`: when a key-value Bloom filter can decode the state of a flow, and how often it errs.
 //!
-//! A flow in state s is known where one of its cells is its own. Else all decodings intersect
-//! what sums can be made of. A sum of two tells s and the other's state, or nothing if that is s
-//! too; a sum of three at least these three. Chances that all cells are of some kind give the rest
-//! by inclusion and exclusion. Cells with four flows or more say nothing.
+//! # Properties
 //!
-//! Known is never wrong for a flow that is there; false positives and "don't know" share what
-//! strangers that find no empty cell come to.
+//! [`errors`] is exact where cells are independent, for each way to decode. A known state is never
+//! wrong for an extant flow; false positives and "don't know" divide the absent flows that find no
+//! empty cell.
+//!
+//! # Decodability
+//!
+//! The papers call a cell with three or more flows undecodable, and a flow decodable if one of its
+//! cells has one flow or two of them have two. They take the flow's cells for random ones. But the
+//! flow itself is on each of its cells, which so hold one more flow than a random cell: the results
+//! differ by a factor of thousands.
+//!
+//! # Implementation
+//!
+//! A flow in state s is known where one of its cells holds it alone. Else all decodings intersect
+//! the sets of states that sums can be made of. A sum of two gives s and the other's state, or
+//! nothing if that is s too; a sum of three gives at least these three. Probabilities that all
+//! cells are of some kind give the rest by inclusion and exclusion. Cells with four flows or more
+//! give nothing.
 
 use std::collections::BTreeMap;
 
-use super::codes::{Codes, Mask, pairs};
+use crate::bloom::{cell_has, cell_has_at_least, load_at};
 use crate::counts::CellCounts;
-use crate::kbf::Decoding;
+use crate::encodings::{Mask, pairs};
 use crate::{ErrorRates, FlowCells, StateMix};
+
+pub use crate::encodings::Codes;
+
+/// How a kBF decodes the state of a flow when none of its cells holds that flow alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Decoding {
+    /// The intersection of all cells with two flows, then of those with three.
+    AllPairs,
+    /// Algorithms 6 and 7 as printed: the first two cells with two flows, or one of two flows and
+    /// one of three.
+    Literal,
+    /// The 2014 text: the intersection of all cells with two or three flows.
+    ThreeWay,
+}
+
+/// P_n(ρ): the probability that a random cell has three flows or more, at ρ times the p-capacity.
+///
+/// ```
+/// use acsm_model::kbf;
+///
+/// assert!((kbf::crowded_cell(1.0) - 0.0333132).abs() < 1e-6);
+/// ```
+pub fn crowded_cell(rho: f64) -> f64 {
+    crowded_cell_at(load_at(rho))
+}
+
+/// The same at a load of kn/m flows per cell. The papers' 2^{−ρ−1}(−ρ² ln² 2 + 2^{ρ+1} − ρ ln 4 − 2) is
+/// 1 − e^{−λ}(1 + λ + λ²/2), with λ = ρ ln 2; summed here from the other end, where nothing cancels.
+pub fn crowded_cell_at(load: f64) -> f64 {
+    cell_has_at_least(3, load)
+}
+
+/// Σ p²: the probability that a cell with two flows reveals nothing, as their encodings cancel. With
+/// 80 % of the flows in one state that is two cells of three; the papers, with 3000 values, neglect
+/// it.
+pub fn cancels(mix: &StateMix) -> f64 {
+    mix.sameness()
+}
+
+/// The probability that a flow cannot be decoded, as printed in the papers: k random cells, all of
+/// them with three flows or more, or all but one, which has two.
+///
+/// ```
+/// use acsm_model::kbf;
+///
+/// assert!((kbf::undecodable_as_printed(2.0, 10) - 2.1e-7).abs() < 1e-9);
+/// ```
+pub fn undecodable_as_printed(rho: f64, hashes: usize) -> f64 {
+    undecodable(crowded_cell(rho), cell_has(2, load_at(rho)), hashes)
+}
+
+/// The probability that an extant flow cannot be decoded: two others or more on each of its cells,
+/// or on all but one, which has one other.
+///
+/// An upper bound for the default decoding, which makes some use of cells with three flows; two
+/// flows of the same state on a cell work against it.
+///
+/// ```
+/// use acsm_model::kbf;
+///
+/// assert!((kbf::undecodable_flow(2.0, 10) - 1.1e-3).abs() < 1e-4);
+/// ```
+pub fn undecodable_flow(rho: f64, hashes: usize) -> f64 {
+    let load = load_at(rho);
+    undecodable(cell_has_at_least(2, load), cell_has(1, load), hashes)
+}
+
+fn undecodable(crowded: f64, with_two: f64, hashes: usize) -> f64 {
+    let others = crowded.powi(hashes as i32 - 1);
+    others * crowded + hashes as f64 * others * with_two
+}
 
 /// Errors for this mix of states.
 ///
-/// `ThreeWay` looks at all sets of states: a second or so for 16 states, nothing for 6.
+/// `ThreeWay` enumerates all sets of states: about a second for 16 states, negligible for 6.
 ///
 /// ```
 /// use acsm_model::{FlowCells, StateMix, kbf};
@@ -32,7 +116,7 @@ pub fn errors(cells: &FlowCells, mix: &StateMix, decode: Decoding) -> ErrorRates
     errors_of(cells, &SumsOfThree::new(mix), decode)
 }
 
-/// [`errors`] with what does not depend on the load computed before.
+/// [`errors`] with everything that does not depend on the load computed beforehand.
 pub fn errors_of(cells: &FlowCells, sums: &SumsOfThree, decode: Decoding) -> ErrorRates {
     let mix = &sums.mix;
     let decoder = Decoder { cells, mix, codes: &sums.codes, sums };
@@ -40,13 +124,13 @@ pub fn errors_of(cells: &FlowCells, sums: &SumsOfThree, decode: Decoding) -> Err
     let alone = all - cells.all(|counts| counts.at_least(2));
     let (known_of_shared, dont_know) = match decode {
         Decoding::AllPairs => {
-            (decoder.stranger_by_all_pairs(), mix.mean(|state| decoder.flow_by_all_pairs(state)))
+            (decoder.absent_all_pairs(), mix.mean(|state| decoder.extant_all_pairs(state)))
         }
         Decoding::Literal => {
-            (decoder.stranger_by_the_letter(), mix.mean(|state| decoder.flow_by_the_letter(state)))
+            (decoder.absent_literal(), mix.mean(|state| decoder.extant_literal(state)))
         }
         Decoding::ThreeWay => {
-            (decoder.stranger_three_way(), mix.mean(|state| decoder.flow_three_way(state)))
+            (decoder.absent_three_way(), mix.mean(|state| decoder.extant_three_way(state)))
         }
     };
     let false_positive = (alone + known_of_shared).max(0.0).min(all);
@@ -58,19 +142,19 @@ pub fn errors_of(cells: &FlowCells, sums: &SumsOfThree, decode: Decoding) -> Err
     }
 }
 
-/// What cells with three flows tell, by the mix of states.
+/// What cells with three flows reveal, for a mix of states.
 #[derive(Debug, Clone)]
 pub struct SumsOfThree {
     mix: StateMix,
     codes: Codes,
-    /// `excludes[state][wrong]`: a flow in `state` and two others tell that `wrong` is not it.
+    /// `excludes[state][wrong]`: the sum of a flow in `state` and two others excludes `wrong`.
     excludes: Vec<Vec<f64>>,
-    /// `with[a][b]`: three strangers may be in a, and may be in b.
+    /// `with[a][b]`: the sum of three random flows may contain a, and may contain b.
     with: Vec<Vec<f64>>,
 }
 
 impl SumsOfThree {
-    /// Looks at all sums of three.
+    /// Enumerates all sums of three.
     pub fn new(mix: &StateMix) -> SumsOfThree {
         let (codes, states) = (Codes::new(mix.states()), mix.states());
         let mut excludes = vec![vec![0.0; states]; states];
@@ -114,15 +198,15 @@ struct Decoder<'a> {
 }
 
 impl Decoder<'_> {
-    /// The states other than `state`, with their parts.
+    /// The states other than `state`, with the part of the flows in each.
     fn others(&self, state: usize) -> impl Iterator<Item = (usize, f64)> {
         let parts = self.mix.parts().iter().copied().enumerate();
         parts.filter(move |(other, part)| *other != state && *part > 0.0)
     }
 
-    /// "Don't know": no cell is the flow's own, and the cells with one other say nothing, or all the
-    /// same, which no cell with two others refutes.
-    fn flow_by_all_pairs(&self, state: usize) -> f64 {
+    /// "Don't know": no cell holds the flow alone, and the cells with one other flow reveal nothing,
+    /// or all the same, which no cell with two others excludes.
+    fn extant_all_pairs(&self, state: usize) -> f64 {
         let own = self.mix.part(state);
         let silent = self.cells.all(|c| c.at_least(2) + c.exactly(1) * own);
         let stuck = |(wrong, part): (usize, f64)| {
@@ -133,9 +217,9 @@ impl Decoder<'_> {
         silent + self.others(state).map(stuck).sum::<f64>()
     }
 
-    /// As Algorithms 6 and 7 are printed: the first two sums of two that say something must
-    /// differ; if there is one, the first sum of three must refute it.
-    fn flow_by_the_letter(&self, state: usize) -> f64 {
+    /// As Algorithms 6 and 7 are printed: the first two sums of two that reveal something must
+    /// differ; if there is only one, the first sum of three must exclude it.
+    fn extant_literal(&self, state: usize) -> f64 {
         let own = self.mix.part(state);
         let shared = self.cells.all(|c| c.at_least(1));
         let silent = |c: &CellCounts| c.at_least(2) + c.exactly(1) * own;
@@ -155,7 +239,7 @@ impl Decoder<'_> {
     }
 
     /// Some wrong state survives all sums of two and three.
-    fn flow_three_way(&self, state: usize) -> f64 {
+    fn extant_three_way(&self, state: usize) -> f64 {
         let parts = self.mix.parts().iter().copied().enumerate();
         let two =
             self.supersets(parts.map(|(other, part)| (self.codes.in_two(state, other), part)));
@@ -166,9 +250,9 @@ impl Decoder<'_> {
         self.sum(terms, |c, two, three| c.at_least(3) + c.exactly(2) * three + c.exactly(1) * two)
     }
 
-    /// Known: the sums of two that say something agree in one state, or in two of which the sums of
-    /// three leave one.
-    fn stranger_by_all_pairs(&self) -> f64 {
+    /// Known: the sums of two that reveal something have one state in common, or two of which the
+    /// sums of three leave one.
+    fn absent_all_pairs(&self) -> f64 {
         let same = self.mix.sameness();
         let silent = |c: &CellCounts| c.at_least(3) + c.exactly(2) * same;
         let none = self.cells.all(silent);
@@ -184,7 +268,7 @@ impl Decoder<'_> {
         known
     }
 
-    /// All sums of two that say something say {a, b}, and the sums of three leave a alone.
+    /// All sums of two that reveal something reveal {a, b}, and the sums of three leave only a.
     fn one_left(&self, a: usize, b: usize, chance: f64) -> f64 {
         let same = self.mix.sameness();
         let left = |three: f64| {
@@ -194,7 +278,7 @@ impl Decoder<'_> {
         left(self.sums.with(a, a)) - left(self.sums.with(a, b))
     }
 
-    fn stranger_by_the_letter(&self) -> f64 {
+    fn absent_literal(&self) -> f64 {
         let same = self.mix.sameness();
         let silent = |c: &CellCounts| c.at_least(3) + c.exactly(2) * same;
         let mute = |c: &CellCounts| c.at_least(4) + c.exactly(2) * same;
@@ -218,7 +302,7 @@ impl Decoder<'_> {
         two_or_more * share_one + one_left
     }
 
-    fn stranger_three_way(&self) -> f64 {
+    fn absent_three_way(&self) -> f64 {
         let two =
             self.supersets(pairs(self.mix).map(|(a, b, odds)| (self.codes.in_two(a, b), odds)));
         let of_third = |(a, b, odds): (usize, usize, f64)| {
@@ -234,8 +318,8 @@ impl Decoder<'_> {
         self.sum(terms, |c, two, three| c.at_least(4) + c.exactly(3) * three + c.exactly(2) * two)
     }
 
-    /// For each set of states, the chance that a mask holds all of it. One state gets a second,
-    /// which no sum holds, beside it: what no sum refutes is never known.
+    /// For each set of states, the probability that a mask contains all of it. A single state gets a
+    /// second one, which no sum contains, so that a state no sum excludes is never known.
     fn supersets(&self, masks: impl Iterator<Item = (Mask, f64)>) -> Vec<f64> {
         let states = self.mix.states().max(2);
         let mut odds = vec![0.0; 1 << states];
@@ -251,8 +335,8 @@ impl Decoder<'_> {
         odds
     }
 
-    /// Σ weight · P(all cells are of a kind), where the kind depends on two chances. Sets of states
-    /// with the same chances go together, where their weights cancel before anything is lost.
+    /// Σ weight · P(all cells are of a kind), where the kind depends on two probabilities. Sets of
+    /// states with the same probabilities are summed first, so that their weights cancel exactly.
     fn sum(
         &self,
         terms: impl Iterator<Item = (f64, f64, f64)>,

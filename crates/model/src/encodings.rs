@@ -1,4 +1,4 @@
-//! What sums of encodings can be made of: Algorithm 1, and the sets that decoding intersects.
+//! Encodings of states of a kBF (Algorithm 1), and the states that can be in a sum of them.
 
 use crate::STATES_MAX;
 use crate::StateMix;
@@ -9,7 +9,7 @@ pub type Mask = u32;
 /// Encodings whose sums (XOR) of one and two are all different, and the states that can be in a
 /// sum of three.
 ///
-/// Written anew from the paper and not taken from the store, so that both are evidence.
+/// Written from the paper independently of the store, so that each is evidence for the other.
 #[derive(Debug, Clone)]
 pub struct Codes {
     codes: Vec<usize>,
@@ -64,8 +64,8 @@ impl Codes {
     }
 }
 
-/// Pairs of states with the chance that two flows are in them.
-pub(super) fn pairs(mix: &StateMix) -> impl Iterator<Item = (usize, usize, f64)> {
+/// Pairs of states with the probability that two flows are in them.
+pub(crate) fn pairs(mix: &StateMix) -> impl Iterator<Item = (usize, usize, f64)> {
     let parts = || mix.parts().iter().enumerate().filter(|(_, part)| **part > 0.0);
     parts().flat_map(move |(a, p)| parts().map(move |(b, q)| (a, b, p * q)))
 }

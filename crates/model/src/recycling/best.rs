@@ -1,14 +1,14 @@
-//! The largest threshold and the best number of hashes for an average rate.
+//! The largest threshold and the best number of hashes for an average false positive rate.
 
-use super::chain::Filter;
 use super::cycle::{Cycle, Frozen};
+use super::filter::Filter;
 use super::limit;
 use crate::HASHES_MAX;
 
 /// Filters up to this size are planned with the recursion, larger ones with its limit.
 const RECURSION_BITS_MAX: u64 = 2048;
 
-/// Whether old messages are forgotten at once.
+/// Whether messages are forgotten all at once or by halves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Phases {
     /// One filter of all bits.
@@ -17,7 +17,7 @@ pub enum Phases {
     Two,
 }
 
-/// When to recycle, and what that gives.
+/// When to recycle, and the resulting rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Recycle {
     /// k.
@@ -88,21 +88,4 @@ fn in_the_limit(bits: u64, hashes: usize, rate: f64, phases: Phases) -> Recycle 
         Phases::Two => limit::two_phase_rate(hashes, fill),
     };
     Recycle { hashes, sigma, messages: limit::messages_per_bit(hashes, fill) * bits as f64, rate }
-}
-
-/// The largest number up to `most` that holds, where all smaller ones do; `None` if 0 does not.
-pub(super) fn largest(most: u64, holds: impl Fn(u64) -> bool) -> Option<u64> {
-    if !holds(0) {
-        return None;
-    }
-    let (mut good, mut bad) = (0, most.saturating_add(1));
-    while bad - good > 1 {
-        let middle = good + (bad - good) / 2;
-        if holds(middle) {
-            good = middle;
-        } else {
-            bad = middle;
-        }
-    }
-    Some(good)
 }

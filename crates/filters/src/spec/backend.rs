@@ -1,0 +1,148 @@
+//! The stores there are: one table with the name, description and capabilities of each.
+
+/// The structures that can keep flow state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Backend {
+    /// Hash table of full keys: the reference for all others.
+    Exact,
+    /// Direct Bloom filter (ACSM 2006 §3.1): the elements are (flow, state).
+    Dbf,
+    /// Stateful Bloom filter (ACSM 2006 §3.3): a cell holds a state and a count.
+    Sbf,
+    /// Key-value Bloom filter (2014): a cell holds a count and the XOR of encoded states.
+    Kbf,
+    /// B_h-sequence Bloom filter: a cell holds a count and the sum of salted codes of states.
+    Bhbf,
+    /// Fingerprints and states in a cuckoo table: ACSM 2006's best structure, as a maplet.
+    Fcf,
+}
+
+/// What a store keeps its flows in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Storage {
+    /// One entry per flow, with its full key.
+    Entries,
+    /// k cells per flow, shared with other flows. Cells have a [layout](super::LayoutKind), and a
+    /// store of cells can empty itself when it is full ([`Expire::recycles`](super::Expire)).
+    Cells,
+    /// One slot per flow, with a fingerprint of its key. Inserts fail when no slot is free.
+    Slots,
+}
+
+/// One row of the table of stores.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StoreInfo {
+    /// Its name on the command line and in reports.
+    pub name: &'static str,
+    /// What it is, in one sentence.
+    pub description: &'static str,
+    /// What flows are kept in.
+    pub storage: Storage,
+    /// Whether answers can be wrong. Such a store is sized by a rate of false positives, and its
+    /// number of live flows is an estimate.
+    pub approximate: bool,
+    /// Whether the width of a cell can be chosen.
+    pub cell_bits_can_be_chosen: bool,
+    /// Whether flows are told apart by their full key; all others use the digest alone.
+    pub needs_full_key: bool,
+    /// Whether a flow whose state is not known can still be given a new one.
+    pub writes_without_old_state: bool,
+}
+
+const CELLS: StoreInfo = StoreInfo {
+    name: "",
+    description: "",
+    storage: Storage::Cells,
+    approximate: true,
+    cell_bits_can_be_chosen: false,
+    needs_full_key: false,
+    writes_without_old_state: false,
+};
+
+impl Backend {
+    /// Every store, in the order of documentation and help.
+    pub const ALL: [Backend; 6] =
+        [Backend::Exact, Backend::Dbf, Backend::Sbf, Backend::Kbf, Backend::Bhbf, Backend::Fcf];
+
+    /// Its row of the table.
+    ///
+    /// ```
+    /// use acsm_filters::{Backend, Storage};
+    ///
+    /// let with_layout = Backend::ALL.into_iter().filter(|b| b.info().storage == Storage::Cells);
+    /// assert_eq!(with_layout.map(Backend::name).collect::<Vec<_>>(), ["dbf", "sbf", "kbf", "bhbf"]);
+    /// ```
+    pub const fn info(self) -> StoreInfo {
+        match self {
+            Backend::Exact => StoreInfo {
+                name: "exact",
+                description: "A hash table of full keys; with a memory limit it evicts the longest idle flow",
+                storage: Storage::Entries,
+                approximate: false,
+                needs_full_key: true,
+                ..CELLS
+            },
+            Backend::Dbf => StoreInfo {
+                name: "dbf",
+                description: "Direct Bloom filter of (flow, state)",
+                ..CELLS
+            },
+            Backend::Sbf => StoreInfo {
+                name: "sbf",
+                description: "Stateful Bloom filter, with \"don't know\"",
+                cell_bits_can_be_chosen: true,
+                writes_without_old_state: true,
+                ..CELLS
+            },
+            Backend::Kbf => StoreInfo {
+                name: "kbf",
+                description: "Key-value Bloom filter: superimposed encodings of states",
+                cell_bits_can_be_chosen: true,
+                ..CELLS
+            },
+            Backend::Bhbf => StoreInfo {
+                name: "bhbf",
+                description: "B_h-sequence Bloom filter: sums of salted codes; 16-bit cells, few of them",
+                ..CELLS
+            },
+            Backend::Fcf => StoreInfo {
+                name: "fcf",
+                description: "Fingerprints and states in a cuckoo table: the least memory, and it can be full",
+                storage: Storage::Slots,
+                ..CELLS
+            },
+        }
+    }
+
+    /// Its name on the command line and in reports.
+    pub const fn name(self) -> &'static str {
+        self.info().name
+    }
+
+    /// Whether flows are kept in cells: then there is a layout and a number of hashes to choose,
+    /// and the store can recycle.
+    pub const fn has_cells(self) -> bool {
+        matches!(self.info().storage, Storage::Cells)
+    }
+
+    /// Whether answers can be wrong, and the number of live flows is an estimate.
+    pub const fn is_approximate(self) -> bool {
+        self.info().approximate
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_descriptions_are_distinct() {
+        for (index, backend) in Backend::ALL.into_iter().enumerate() {
+            assert!(!backend.name().is_empty() && !backend.info().description.is_empty());
+            for other in Backend::ALL.into_iter().skip(index + 1) {
+                assert_ne!(backend.name(), other.name());
+                assert_ne!(backend.info().description, other.info().description);
+            }
+        }
+    }
+}
