@@ -306,32 +306,3 @@ impl<R: CellRule, const BITS: u32> Erase for CellFilter<R, BITS, false> {
         self.cells.erase();
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::spec::{Backend, Budget, SbfRules, StoreSpec};
-    use crate::{Sbf, SbfRule};
-
-    /// Two flows, one cell: a touch that lookup thought needless is needed after all when the cell
-    /// was emptied and filled in between.
-    #[test]
-    fn writes_between_lookup_and_touch_are_seen() {
-        let spec =
-            StoreSpec { flows: 1, budget: Budget::FpRate(0.5), ..StoreSpec::new(Backend::Sbf, 6) };
-        let sizing = spec.sizing().unwrap();
-        let mut one_cell = Sbf::<8, true>::new(SbfRule::new(SbfRules::Stateful), &sizing).unwrap();
-        assert_eq!(one_cell.stats().cells, 1);
-        let [a, b] = [1, 2].map(|digest| CellPlace::new(&one_cell.layout, digest));
-        let (now, next, state) = (Epoch(7), Epoch(8), State::new(3).unwrap());
-
-        one_cell.insert(&a, state, now.stamp());
-        let found = one_cell.lookup(&a, now);
-        assert_eq!(found, Lookup::Known(state));
-        one_cell.delete(&a, found, now);
-        one_cell.insert(&b, state, now.half_stamp());
-        one_cell.touch(&a, found, now.stamp());
-        assert_eq!(one_cell.lookup(&b, next), Lookup::Known(state));
-        assert_eq!(one_cell.lookup(&b, Epoch(9)), Lookup::Absent);
-    }
-}

@@ -20,7 +20,7 @@ const HUGE_PAGE_BYTES: usize = 2 << 20;
 /// Room for tables that belong together. Each begins with a cache line.
 ///
 /// ```
-/// use acsm_filters::Arena;
+/// use acsm_filters::memory::Arena;
 ///
 /// let arena = Arena::with_capacity(4 << 20);
 /// let mut tables: Vec<_> = (0..4).map(|n| arena.table(1 << 17, n as u64).unwrap()).collect();

@@ -42,30 +42,26 @@ enum Full {
 /// One shard that recycles; or one that never does, so that `none` takes no code of its own.
 ///
 /// ```
-/// use acsm_filters::FlowId;
-/// # use acsm_filters::FlowKey;
-/// use acsm_filters::Random;
-/// use acsm_filters::{Backend, Expire, SbfRules, StoreSpec};
-/// use acsm_filters::{Lookup, State};
-/// use acsm_filters::{Epoch, Flow, Recycling, Sbf, SbfRule, Store};
+/// use acsm_filters::{
+///     Backend, Epoch, Expire, FlowId, HashKey, Lookup, Recycling, Sbf, SbfRule, SbfRules, State,
+///     Store, StoreSpec,
+/// };
 ///
 /// let expire = Expire::TwoPhase;
 /// let spec = StoreSpec { expire, flows: 16_000, ..StoreSpec::new(Backend::Sbf, 6) };
 /// let sizing = spec.sizing()?;
-/// let rule = SbfRule::<8>::new(SbfRules::Stateful);
+/// let rule = SbfRule::new(SbfRules::Stateful);
 /// let mut shard = Recycling::new(&sizing, || Sbf::<8, false>::new(rule, &sizing))?;
-/// let mut random = Random::new(1);
-/// # let key = FlowKey { src: [0; 4].into(), dst: [0; 4].into(), src_port: 0, dst_port: 0, vlan: [0; 2] };
-/// let mut flow = || Flow { key, id: FlowId(random.next_u64().into()) };
+/// let key = HashKey::from_seed(1);
 /// let (now, open) = (Epoch(0), State::new(2).unwrap());
 ///
-/// // Ten times as many flows as it was made for; the latest is always there.
-/// for _ in 0..10_000 {
-///     let place = shard.locate(&flow());
-///     if shard.lookup(&place, now) == Lookup::Absent {
+/// // Ten times as many flows as it was sized for; the latest one is always found.
+/// for flow in 0..10_000u64 {
+///     let place = shard.locate(FlowId(key.digest([flow])), ());
+///     if shard.lookup(&place, now).answer == Lookup::Absent {
 ///         shard.insert(&place, open, now.stamp());
 ///     }
-///     assert_eq!(shard.lookup(&place, now), Lookup::Known(open));
+///     assert_eq!(shard.lookup(&place, now).answer, Lookup::Known(open));
 /// }
 /// assert!(shard.stats().recycles > 15 && shard.stats().fill_ratio() < 0.5);
 /// # Ok::<(), acsm_filters::StoreError>(())

@@ -24,31 +24,27 @@ use crate::state::{Lookup, State};
 ///   when all k are so.
 ///
 /// ```
-/// use acsm_filters::FlowId;
-/// # use acsm_filters::FlowKey;
-/// use acsm_filters::Random;
-/// use acsm_filters::{Backend, SbfRules, StoreSpec};
-/// use acsm_filters::{Lookup, State};
-/// use acsm_filters::{Epoch, Flow, Sbf, SbfRule, Store};
+/// use acsm_filters::{
+///     Backend, Epoch, FlowId, HashKey, Lookup, Sbf, SbfRule, SbfRules, State, Store, StoreSpec,
+/// };
 ///
+/// // One of 16 shards: 1,000 flows, at the default false-positive rate of 0.01.
 /// let spec = StoreSpec { flows: 16_000, ..StoreSpec::new(Backend::Sbf, 6) };
-/// let mut shard = Sbf::<8, true>::new(SbfRule::<8>::new(SbfRules::Stateful), &spec.sizing()?)?;
-/// let mut random = Random::new(1);
-/// # let key = FlowKey { src: [0; 4].into(), dst: [0; 4].into(), src_port: 0, dst_port: 0, vlan: [0; 2] };
-/// let mut flow = || Flow { key, id: FlowId(random.next_u64().into()) };
+/// let mut shard = Sbf::<8, true>::new(SbfRule::new(SbfRules::Stateful), &spec.sizing()?)?;
+/// let key = HashKey::from_seed(1);
+/// let id = |flow: u64| FlowId(key.digest([flow]));
 /// let (now, open) = (Epoch(0), State::new(2).unwrap());
 ///
-/// for _ in 0..1000 {
-///     let place = shard.locate(&flow());
+/// for flow in 0..1000 {
+///     let place = shard.locate(id(flow), ());
 ///     shard.insert(&place, open, now.stamp());
-///     assert_eq!(shard.lookup(&place, now), Lookup::Known(open));
+///     assert_eq!(shard.lookup(&place, now).answer, Lookup::Known(open));
 /// }
-/// // Sized for 1,000 flows a shard at the default of 0.01.
-/// let mistaken = (0..10_000).filter(|_| {
-///     let stranger = shard.locate(&flow());
-///     shard.lookup(&stranger, now) != Lookup::Absent
+/// let false_positives = (1000..11_000).filter(|&absent| {
+///     let place = shard.locate(id(absent), ());
+///     shard.lookup(&place, now).answer != Lookup::Absent
 /// });
-/// assert!(mistaken.count() < 150);
+/// assert!(false_positives.count() < 150);
 /// # Ok::<(), acsm_filters::StoreError>(())
 /// ```
 pub type Sbf<const BITS: u32, const TIMED: bool> = CellFilter<SbfRule<BITS>, BITS, TIMED>;

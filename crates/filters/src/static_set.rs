@@ -36,16 +36,15 @@ pub struct StaticSetSpec {
 ///   the first ⌈k/2⌉ bits.
 ///
 /// ```
-/// use acsm_filters::Random;
-/// use acsm_filters::{StaticSet, StaticSetSpec};
+/// use acsm_filters::{Random, StaticSet, StaticSetSpec};
 ///
 /// let mut random = Random::new(1);
 /// let elements: Vec<u64> = (0..10_000).map(|_| random.next_u64()).collect();
 /// let spec = StaticSetSpec { bits_per_element: 10.0, hashes: 3, alpha: 0.5 };
 /// let set = StaticSet::new(&elements, &spec)?;
 /// assert!(elements.iter().all(|element| set.contains(*element)));
-/// let mistaken = (0..10_000).filter(|_| set.contains(random.next_u64())).count();
-/// assert!(mistaken < 300);
+/// let false_positives = (0..10_000).filter(|_| set.contains(random.next_u64())).count();
+/// assert!(false_positives < 300);
 /// # Ok::<(), acsm_filters::StoreError>(())
 /// ```
 #[derive(Debug, Clone)]

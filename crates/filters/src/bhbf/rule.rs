@@ -20,37 +20,27 @@ use crate::state::{Lookup, State};
 /// A count of fifteen stays and tells nothing, until the cell ages.
 ///
 /// ```
-/// use acsm_filters::FlowId;
-/// # use acsm_filters::FlowKey;
-/// use acsm_filters::Random;
-/// use acsm_filters::{Backend, Budget, StoreSpec};
-/// use acsm_filters::{Lookup, State};
-/// use acsm_filters::{Bhbf, BhbfRule, Epoch, Flow, Store};
+/// use acsm_filters::{
+///     Backend, Bhbf, BhbfRule, Budget, Epoch, FlowId, HashKey, Lookup, State, Store, StoreSpec,
+/// };
 ///
-/// // Seven bytes a flow, stamps included.
+/// // One of 16 shards: 10,000 flows at 7 bytes per flow, stamps included.
 /// let budget = Budget::MemoryBytes(7 * 160_000);
 /// let spec = StoreSpec { flows: 160_000, budget, ..StoreSpec::new(Backend::Bhbf, 6) };
 /// let mut shard = Bhbf::<true>::new(BhbfRule::new(6), &spec.sizing()?)?;
-/// let mut random = Random::new(1);
-/// # let key = FlowKey { src: [0; 4].into(), dst: [0; 4].into(), src_port: 0, dst_port: 0, vlan: [0; 2] };
-/// let mut flow = || Flow { key, id: FlowId(random.next_u64().into()) };
+/// let key = HashKey::from_seed(1);
+/// let id = |flow: u64| FlowId(key.digest([flow]));
+/// let state = |flow: u64| State::new(flow as usize % 6).unwrap();
 /// let now = Epoch(0);
 ///
-/// let mut places = Vec::new();
-/// for i in 0..10_000 {
-///     let place = shard.locate(&flow());
-///     shard.insert(&place, State::new(i % 6).unwrap(), now.stamp());
-///     places.push(place);
+/// for flow in 0..10_000 {
+///     shard.insert(&shard.locate(id(flow), ()), state(flow), now.stamp());
 /// }
-/// let wrong = places.iter().enumerate().filter(|(i, place)| {
-///     shard.lookup(place, now) != Lookup::Known(State::new(i % 6).unwrap())
-/// });
-/// assert!(wrong.count() < 30);
-/// let mistaken = (0..10_000).filter(|_| {
-///     let stranger = shard.locate(&flow());
-///     shard.lookup(&stranger, now) != Lookup::Absent
-/// });
-/// assert!(mistaken.count() < 10);
+/// let mut answer = |flow: u64| shard.lookup(&shard.locate(id(flow), ()), now).answer;
+/// let wrong = (0..10_000).filter(|&flow| answer(flow) != Lookup::Known(state(flow))).count();
+/// assert!(wrong < 30);
+/// let false_positives = (10_000..20_000).filter(|&absent| answer(absent) != Lookup::Absent).count();
+/// assert!(false_positives < 10);
 /// # Ok::<(), acsm_filters::StoreError>(())
 /// ```
 pub type Bhbf<const TIMED: bool> = CellFilter<BhbfRule, 16, TIMED>;

@@ -19,18 +19,18 @@ use crate::store::{Found, Insertion, Store};
 /// * A flow takes a cache line, and 12 bytes of the index, for good.
 ///
 /// ```
-/// # use acsm_filters::{FlowId, FlowKey};
-/// use acsm_filters::{Lookup, State};
-/// use acsm_filters::{Epoch, Flow, History, Store};
+/// use acsm_filters::{Epoch, FlowId, History, Lookup, State, Store};
 ///
 /// let mut history = History::new(true, 1000)?;
-/// # let key = FlowKey { src: [1; 4].into(), dst: [2; 4].into(), src_port: 0, dst_port: 0, vlan: [0; 2] };
-/// let place = history.locate(&Flow { key, id: FlowId(7) });
-/// assert_eq!(history.lookup(&place, Epoch(0)), Lookup::Absent);
+/// let place = history.locate(FlowId(7), "10.0.0.1:80");
+/// assert_eq!(history.lookup(&place, Epoch(0)).answer, Lookup::Absent);
 /// history.insert(&place, State::FIRST, Epoch(0).stamp());
-/// assert_eq!(history.lookup(&place, Epoch(1)), Lookup::Known(State::FIRST));
-/// assert_eq!(history.lookup(&place, Epoch(2)), Lookup::Absent, "idle for too long");
-/// assert_eq!((history.flow(), history.flows(), history.alive()), (0, 1, 0));
+/// assert_eq!(history.lookup(&place, Epoch(1)).answer, Lookup::Known(State::FIRST));
+///
+/// let found = history.lookup(&place, Epoch(2));
+/// assert_eq!(found.answer, Lookup::Absent, "idle for too long");
+/// assert_eq!(found.handle, 0, "the first flow");
+/// assert_eq!((history.flows(), history.alive()), (1, 0));
 /// # Ok::<(), acsm_filters::StoreError>(())
 /// ```
 pub struct History<K> {
@@ -272,25 +272,8 @@ impl<K: Copy + Eq + Send> Store for History<K> {
 mod tests {
     use super::*;
     use crate::Exact;
-    use crate::digest::FlowId;
     use crate::rng::Random;
     use crate::spec::{Backend, StoreSpec};
-
-    #[test]
-    fn a_flow_takes_one_cache_line() {
-        assert_eq!(size_of::<Entry<K>>(), 64);
-    }
-
-    fn flow(n: u64) -> Flow {
-        let key = FlowKey {
-            src: (n as u32).to_be_bytes().into(),
-            dst: [0; 4].into(),
-            src_port: 0,
-            dst_port: 0,
-            vlan: [0; 2],
-        };
-        Flow { key, id: FlowId(crate::rng::mix(n).into()) }
-    }
 
     /// Any operations, in any order, epochs that pass and jump.
     #[test]
@@ -305,28 +288,29 @@ mod tests {
                 if random.chance(0.002) {
                     now = Epoch(now.0 + 1 + random.below(3) as u32);
                 }
-                let flow = flow(random.below(300));
-                let (place, other) = (history.locate(&flow), exact.locate(&flow));
-                let truth = exact.lookup(&other, now);
-                assert_eq!(history.lookup(&place, now), truth);
+                let flow = random.below(300);
+                let place = history.locate(id(flow), flow);
+                let in_exact = exact.lookup(&place, now);
+                let in_history = history.lookup(&place, now);
+                assert_eq!(in_history.answer, in_exact.answer);
                 let state = State::new(random.below(6) as usize).unwrap();
                 let stamp = if random.chance(0.3) { now.half_stamp() } else { now.stamp() };
-                match (truth, random.below(10)) {
+                match (in_exact.answer, random.below(10)) {
                     (Lookup::Absent, 0..7) => {
-                        exact.insert(&other, state, stamp);
+                        exact.insert(&place, state, stamp);
                         history.insert(&place, state, stamp);
                     }
                     (Lookup::Known(_), 0..4) => {
-                        exact.touch(&other, truth, stamp);
-                        history.touch(&place, truth, stamp);
+                        exact.touch(&place, &in_exact, stamp);
+                        history.touch(&place, &in_history, stamp);
                     }
                     (Lookup::Known(_), 4..6) => {
-                        exact.modify(&other, truth, state, stamp);
-                        history.modify(&place, truth, state, stamp);
+                        exact.modify(&place, &in_exact, state, stamp);
+                        history.modify(&place, &in_history, state, stamp);
                     }
                     (Lookup::Known(_), 6) => {
-                        exact.delete(&other, truth, now);
-                        history.delete(&place, truth, now);
+                        exact.delete(&place, &in_exact, now);
+                        history.delete(&place, &in_history, now);
                     }
                     _ => {}
                 }
@@ -336,19 +320,28 @@ mod tests {
         }
     }
 
+    fn id(flow: u64) -> FlowId {
+        FlowId(crate::rng::mix(flow).into())
+    }
+
     #[test]
     fn flows_are_numbered_as_they_come_and_lookups_counted() {
         let mut history = History::new(false, 1).unwrap();
-        for n in (0..1000).chain(0..1000) {
-            let place = history.locate(&flow(n));
-            let answer = history.lookup(&place, Epoch(0));
-            assert_eq!(u64::from(history.flow()), n);
-            if answer == Lookup::Absent {
+        for flow in (0..1000).chain(0..1000) {
+            let place = history.locate(id(flow), flow);
+            let found = history.lookup(&place, Epoch(0));
+            assert_eq!(u64::from(found.handle), flow);
+            if found.answer == Lookup::Absent {
                 history.insert(&place, State::FIRST, Epoch(0).stamp());
             }
         }
         assert_eq!(history.flows(), 1000);
         assert!(history.lookups().all(|lookups| lookups == FlowLookups { extant: 1, absent: 1 }));
         assert_eq!(history.lookups_of(7), FlowLookups { extant: 1, absent: 1 });
+    }
+
+    #[test]
+    fn a_flow_of_two_addresses_ports_and_tags_takes_one_cache_line() {
+        assert_eq!(size_of::<Entry<[u16; 21]>>(), 64);
     }
 }

@@ -29,27 +29,26 @@ use table::Index;
 /// * Uncapped, it grows.
 ///
 /// ```
-/// # use acsm_filters::{FlowId, FlowKey};
-/// use acsm_filters::Random;
-/// use acsm_filters::{Backend, Budget, StoreSpec};
-/// use acsm_filters::{Lookup, State};
-/// use acsm_filters::{Epoch, Exact, Flow, Store};
+/// use acsm_filters::{
+///     Backend, Budget, Epoch, Exact, FlowId, HashKey, Lookup, State, Store, StoreSpec,
+/// };
 ///
-/// let budget = Budget::MemoryBytes(72 * 16 * 1000);
+/// // One of 16 shards: room for 1,000 flows and no more.
+/// let budget = Budget::MemoryBytes(72 * 16_000);
 /// let sizing = StoreSpec { budget, ..StoreSpec::new(Backend::Exact, 6) }.sizing()?;
 /// let mut shard = Exact::capped(&sizing, true)?;
-/// let mut random = Random::new(1);
-/// # let key = |n: u32| FlowKey { src: n.to_be_bytes().into(), dst: [0; 4].into(), src_port: 0, dst_port: 0, vlan: [0; 2] };
+/// let key = HashKey::from_seed(1);
 /// let (now, open) = (Epoch(0), State::new(2).unwrap());
-/// let places: Vec<_> = (0..1001)
-///     .map(|n| shard.locate(&Flow { key: key(n), id: FlowId(random.next_u64().into()) }))
-///     .collect();
 ///
+/// let places: Vec<_> =
+///     (0..1001u64).map(|flow| shard.locate(FlowId(key.digest([flow])), flow)).collect();
 /// for place in &places {
 ///     shard.insert(place, open, now.stamp());
 /// }
-/// assert_eq!(shard.lookup(&places[0], now), Lookup::Absent);
-/// assert!(places[1..].iter().all(|place| shard.lookup(place, now) == Lookup::Known(open)));
+/// assert_eq!(shard.lookup(&places[0], now).answer, Lookup::Absent); // evicted
+/// for place in &places[1..] {
+///     assert_eq!(shard.lookup(place, now).answer, Lookup::Known(open));
+/// }
 /// # Ok::<(), acsm_filters::StoreError>(())
 /// ```
 pub struct Exact<K> {
@@ -291,6 +290,7 @@ mod tests {
 
     #[test]
     fn an_entry_and_its_buckets_take_what_the_spec_says() {
-        assert_eq!(size_of::<Entry<K>>() + 12, EXACT_FLOW_BYTES as usize);
+        // Two addresses (17 bytes each), two ports, two tags.
+        assert_eq!(size_of::<Entry<[u16; 21]>>() + 12, EXACT_FLOW_BYTES as usize);
     }
 }

@@ -51,36 +51,29 @@ use room::Allowance;
 /// changes. At the planned 95 % of its slots it is not.
 ///
 /// ```
-/// use acsm_filters::FlowId;
-/// # use acsm_filters::FlowKey;
-/// use acsm_filters::Random;
-/// use acsm_filters::{Backend, StoreSpec};
-/// use acsm_filters::{Lookup, State};
-/// use acsm_filters::{Epoch, Fcf, Flow, Insertion, Store};
+/// use acsm_filters::{
+///     Backend, Epoch, Fcf, FlowId, HashKey, Insertion, Lookup, State, Store, StoreSpec,
+/// };
 ///
+/// // One of 16 shards: 1,000 flows, at the default false-positive rate of 0.01.
 /// let spec = StoreSpec { flows: 16_000, ..StoreSpec::new(Backend::Fcf, 6) };
 /// let sizing = spec.sizing()?;
 /// assert!(sizing.bits_per_flow < 19.0);
 /// let mut shard = Fcf::<true>::new(6, &sizing)?;
-/// let mut random = Random::new(1);
-/// # let key = FlowKey { src: [0; 4].into(), dst: [0; 4].into(), src_port: 0, dst_port: 0, vlan: [0; 2] };
-/// let mut flow = || {
-///     let id = u128::from(random.next_u64()) << 64 | u128::from(random.next_u64());
-///     Flow { key, id: FlowId(id) }
-/// };
+/// let key = HashKey::from_seed(1);
+/// let id = |flow: u64| FlowId(key.digest([flow]));
 /// let (now, open) = (Epoch(0), State::new(2).unwrap());
 ///
-/// for _ in 0..1000 {
-///     let place = shard.locate(&flow());
-///     assert_eq!(shard.insert(&place, open, now.stamp()), Insertion::Stored { shared_cells: 0 });
-///     assert_eq!(shard.lookup(&place, now), Lookup::Known(open));
+/// for flow in 0..1000 {
+///     let place = shard.locate(id(flow), ());
+///     assert_eq!(shard.insert(&place, open, now.stamp()), Insertion::STORED);
+///     assert_eq!(shard.lookup(&place, now).answer, Lookup::Known(open));
 /// }
-/// // Sized for 1,000 flows a shard at the default of 0.01.
-/// let mistaken = (0..10_000).filter(|_| {
-///     let stranger = shard.locate(&flow());
-///     shard.lookup(&stranger, now) != Lookup::Absent
+/// let false_positives = (1000..11_000).filter(|&absent| {
+///     let place = shard.locate(id(absent), ());
+///     shard.lookup(&place, now).answer != Lookup::Absent
 /// });
-/// assert!(mistaken.count() < 150);
+/// assert!(false_positives.count() < 150);
 /// # Ok::<(), acsm_filters::StoreError>(())
 /// ```
 pub struct Fcf<const TIMED: bool> {

@@ -13,39 +13,35 @@ use crate::store::{Found, Insertion, Lines, Store};
 /// One type serves both: without a gate every operation is the store's, behind one branch.
 ///
 /// ```
-/// use acsm_filters::FlowId;
-/// # use acsm_filters::FlowKey;
-/// use acsm_filters::Random;
-/// use acsm_filters::{Backend, GateSpec, StoreSpec};
-/// use acsm_filters::{Lookup, State};
-/// use acsm_filters::{Epoch, Fcf, Flow, Gated, Store};
+/// use acsm_filters::{
+///     Backend, Epoch, Fcf, FlowId, Gated, GateSpec, HashKey, Lookup, State, Store, StoreSpec,
+/// };
 ///
 /// let gate: GateSpec = "bloom-1".parse()?;
 /// let spec = StoreSpec { gate: Some(gate), flows: 16_000, ..StoreSpec::new(Backend::Fcf, 6) };
 /// let fcf = Fcf::<true>::new(spec.states, &spec.sizing()?)?;
 /// let mut shard = Gated::new(fcf, Some(&gate.sizing(&spec)?))?;
-/// let mut random = Random::new(1);
-/// # let key = FlowKey { src: [0; 4].into(), dst: [0; 4].into(), src_port: 0, dst_port: 0, vlan: [0; 2] };
-/// let mut word = || u128::from(random.next_u64());
-/// let mut flow = || Flow { key, id: FlowId(word() << 64 | word()) };
+/// let key = HashKey::from_seed(1);
+/// let id = |flow: u64| FlowId(key.digest([flow]));
 /// let (now, syn, open) = (Epoch(0), State::new(0).unwrap(), State::new(2).unwrap());
 ///
-/// // A flood a hundred times as large as the store. One in a thousand finds the marks of flows
-/// // that were let in, made up of others' bits.
-/// for _ in 0..100_000 {
-///     let place = shard.locate(&flow());
-///     if shard.lookup(&place, now) == Lookup::Absent {
+/// // A flood of single packets, a hundred times as large as the store, stays out of it. (About one
+/// // flow in a thousand matches bits that other flows set and is admitted at once.)
+/// for flow in 0..100_000 {
+///     let place = shard.locate(id(flow), ());
+///     if shard.lookup(&place, now).answer == Lookup::Absent {
 ///         shard.insert(&place, syn, now.stamp());
 ///     }
 /// }
 /// assert!(shard.stats().inserted < 200);
 ///
-/// // A flow that is answered.
-/// let place = shard.locate(&flow());
+/// // A flow with a second packet enters the store.
+/// let place = shard.locate(id(100_000), ());
 /// shard.insert(&place, syn, now.stamp());
-/// assert_eq!(shard.lookup(&place, now), Lookup::Known(syn));
-/// shard.modify(&place, Lookup::Known(syn), open, now.stamp());
-/// assert_eq!(shard.lookup(&place, now), Lookup::Known(open));
+/// let found = shard.lookup(&place, now);
+/// assert_eq!(found.answer, Lookup::Known(syn));
+/// shard.modify(&place, &found, open, now.stamp());
+/// assert_eq!(shard.lookup(&place, now).answer, Lookup::Known(open));
 /// assert_eq!(shard.stats().gate.passed, 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -18,36 +18,26 @@ use crate::state::{Lookup, State};
 /// ages.
 ///
 /// ```
-/// use acsm_filters::FlowId;
-/// # use acsm_filters::FlowKey;
-/// use acsm_filters::Random;
-/// use acsm_filters::{Backend, KbfDecode, StoreSpec};
-/// use acsm_filters::{Lookup, State};
-/// use acsm_filters::{Epoch, Flow, Kbf, KbfRule, Store};
+/// use acsm_filters::{
+///     Backend, Epoch, FlowId, HashKey, Kbf, KbfDecode, KbfRule, Lookup, State, Store, StoreSpec,
+/// };
 ///
+/// // One of 16 shards: 1,000 flows, at the default false-positive rate of 0.01.
 /// let spec = StoreSpec { flows: 16_000, ..StoreSpec::new(Backend::Kbf, 6) };
 /// let mut shard = Kbf::<8, true>::new(KbfRule::new(6, KbfDecode::AllPairs), &spec.sizing()?)?;
-/// let mut random = Random::new(1);
-/// # let key = FlowKey { src: [0; 4].into(), dst: [0; 4].into(), src_port: 0, dst_port: 0, vlan: [0; 2] };
-/// let mut flow = || Flow { key, id: FlowId(random.next_u64().into()) };
+/// let key = HashKey::from_seed(1);
+/// let id = |flow: u64| FlowId(key.digest([flow]));
+/// let state = |flow: u64| State::new(flow as usize % 6).unwrap();
 /// let now = Epoch(0);
 ///
-/// let mut places = Vec::new();
-/// for i in 0..1000 {
-///     let place = shard.locate(&flow());
-///     shard.insert(&place, State::new(i % 6).unwrap(), now.stamp());
-///     places.push(place);
+/// for flow in 0..1000 {
+///     shard.insert(&shard.locate(id(flow), ()), state(flow), now.stamp());
 /// }
-/// // At its capacity (0.01 at 1,000 flows a shard) it can tell the state of almost all flows.
-/// let known = places.iter().enumerate().filter(|(i, place)| {
-///     shard.lookup(place, now) == Lookup::Known(State::new(i % 6).unwrap())
-/// });
-/// assert!(known.count() > 980);
-/// let mistaken = (0..10_000).filter(|_| {
-///     let stranger = shard.locate(&flow());
-///     shard.lookup(&stranger, now) != Lookup::Absent
-/// });
-/// assert!(mistaken.count() < 150);
+/// let mut answer = |flow: u64| shard.lookup(&shard.locate(id(flow), ()), now).answer;
+/// let known = (0..1000).filter(|&flow| answer(flow) == Lookup::Known(state(flow))).count();
+/// assert!(known > 980);
+/// let false_positives = (1000..11_000).filter(|&absent| answer(absent) != Lookup::Absent).count();
+/// assert!(false_positives < 150);
 /// # Ok::<(), acsm_filters::StoreError>(())
 /// ```
 pub type Kbf<const BITS: u32, const TIMED: bool> = CellFilter<KbfRule, BITS, TIMED>;
