@@ -1,8 +1,8 @@
-//! `History`: an exact table that forgets no flow. What errors are counted against.
+//! `History`: an exact table that forgets no flow. Errors of other stores are counted against it.
 
 use super::ExactPlace;
-use super::table::Index;
-use crate::aging::{Epoch, Stamp};
+use super::index::Index;
+use crate::aging::{Age, Epoch, Stamp};
 use crate::digest::FlowId;
 use crate::error::StoreError;
 use crate::prefetch::prefetch;
@@ -10,12 +10,12 @@ use crate::state::{Lookup, State};
 use crate::stats::StoreStats;
 use crate::store::{Found, Insertion, Store};
 
-/// Every flow that ever was, by its full key, each with a number.
+/// Every flow ever seen, by its full key, each with a number.
 ///
-/// * It answers as an uncapped [`Exact`](super::Exact) does, aging included.
-/// * Numbers are dense, in the order in which flows were first looked up, so what else is to be
-///   known of a flow can stand in an array.
-/// * A lookup is counted with its flow: how often it was there when asked for, how often not.
+/// * It answers as a growing [`Exact`](super::Exact) does, aging included.
+/// * Numbers are dense, in the order in which flows were first looked up, so a caller can keep its
+///   own data on flows in an array.
+/// * Lookups are counted per flow: while it was present, and while it was absent.
 /// * A flow takes a cache line, and 12 bytes of the index, for good.
 ///
 /// ```
@@ -38,7 +38,7 @@ pub struct History<K> {
     index: Index,
     timed: bool,
     now: Epoch,
-    /// Flows that are there and bear the stamp of this epoch, and of the one before.
+    /// Live flows by [`Age`]: stamped in this epoch, and in the one before.
     stamped: [u64; 2],
     counts: StoreStats,
 }
@@ -48,7 +48,7 @@ pub struct History<K> {
 #[repr(align(64))]
 struct Entry<K> {
     key: K,
-    /// None if it was never inserted, or was deleted.
+    /// `None` if it was never inserted, or was deleted.
     state: Option<State>,
     stamp: Epoch,
     lookups: FlowLookups,
@@ -57,17 +57,17 @@ struct Entry<K> {
 /// How often a flow was looked up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct FlowLookups {
-    /// While it was there.
+    /// While it was present.
     pub extant: u32,
-    /// While it was not.
+    /// While it was absent.
     pub absent: u32,
 }
 
 impl<K: Copy + Eq> History<K> {
-    /// What one flow takes.
+    /// The memory of one flow.
     pub const FLOW_BYTES: u64 = size_of::<Entry<K>>() as u64 + 12;
 
-    /// An empty history with room for so many flows before it first grows.
+    /// An empty history that first grows beyond this many flows.
     pub fn new(timed: bool, flows: usize) -> Result<History<K>, StoreError> {
         let mut entries = Vec::new();
         let bytes = flows.saturating_mul(size_of::<Entry<K>>());
@@ -82,7 +82,7 @@ impl<K: Copy + Eq> History<K> {
         })
     }
 
-    /// How many flows ever were.
+    /// How many flows were ever looked up.
     pub fn flows(&self) -> usize {
         self.entries.len()
     }
@@ -102,14 +102,14 @@ impl<K: Copy + Eq> History<K> {
         self.entries.get(flow as usize).map(|entry| entry.lookups).unwrap_or_default()
     }
 
-    /// Begins to load the flow itself, once [`prefetch`](Store::prefetch) has brought the index.
+    /// Starts loading the entry of the flow, once [`prefetch`](Store::prefetch) has loaded the index.
     #[inline]
     pub fn prefetch_entry(&self, place: &ExactPlace<K>) {
         let slot = self.index.find(place.tag, |_| true);
         prefetch(slot.and_then(|slot| self.entries.get(slot as usize)));
     }
 
-    /// The flow's number; a new one if it never was.
+    /// The number of the flow; a new one if it was never seen.
     #[inline]
     fn number(&mut self, place: &ExactPlace<K>) -> u32 {
         let entries = &self.entries;
@@ -123,7 +123,7 @@ impl<K: Copy + Eq> History<K> {
 
     #[cold]
     fn add(&mut self, place: &ExactPlace<K>) -> u32 {
-        // More flows than 32 bits can number would take 300 GB before.
+        // More flows than 32 bits can number would take over 300 GB.
         let slot = self.entries.len() as u32;
         let (key, stamp) = (place.key, Epoch(0));
         self.entries.push(Entry { key, state: None, stamp, lookups: FlowLookups::default() });
@@ -134,24 +134,27 @@ impl<K: Copy + Eq> History<K> {
 
     fn advance(&mut self, now: Epoch) {
         if self.timed && now > self.now {
-            let previous = if now.0 - self.now.0 == 1 { self.stamped[0] } else { 0 };
+            let previous = match self.now.age(now) {
+                Age::Previous => self.stamped[0],
+                _ => 0,
+            };
             (self.now, self.stamped) = (now, [0, previous]);
         }
     }
 
-    /// Whether the flow is there and has not aged.
+    /// Whether the flow is present and not stale.
     #[inline]
     fn is_alive(&self, entry: &Entry<K>) -> bool {
-        entry.state.is_some() && (!self.timed || entry.stamp.is_alive(self.now))
+        entry.state.is_some() && (!self.timed || entry.stamp.age(self.now).is_alive())
     }
 
-    /// The counter that a flow with this stamp is in, if it is alive.
+    /// The counter of live flows with this stamp.
     fn stamped_in(&mut self, stamp: Epoch) -> &mut u64 {
-        let age = if self.timed { self.now.0.wrapping_sub(stamp.0) } else { 0 };
-        &mut self.stamped[usize::from(age != 0)]
+        let is_older = self.timed && stamp.age(self.now) != Age::Current;
+        &mut self.stamped[usize::from(is_older)]
     }
 
-    /// Puts the flow into a state, or takes it out, with a new stamp.
+    /// Sets the state of the flow, or removes it, with a new stamp.
     fn set(&mut self, flow: u32, state: Option<State>, stamp: Epoch) {
         let Some(&old) = self.entries.get(flow as usize) else { return };
         if self.is_alive(&old) {
@@ -171,9 +174,9 @@ impl<K: Copy + Eq> History<K> {
         self.is_alive(&entry).then_some(entry)
     }
 
-    /// Half a touch does not make a flow older than it is.
-    fn newer(&self, kept: Epoch, stamp: Stamp) -> Epoch {
-        if kept == stamp.now() || !self.timed { kept } else { stamp.epoch() }
+    /// The stamp of a live flow after one more touch.
+    fn renewed(&self, old: Epoch, stamp: Stamp) -> Epoch {
+        if self.timed { old.renewed(stamp) } else { old }
     }
 }
 
@@ -203,7 +206,7 @@ impl<K: Copy + Eq + Send> Store for History<K> {
         let mut answer = Lookup::Absent;
         if let Some(entry) = self.entries.get_mut(flow as usize) {
             match entry.state {
-                Some(state) if !timed || entry.stamp.is_alive(now) => {
+                Some(state) if !timed || entry.stamp.age(now).is_alive() => {
                     entry.lookups.extant = entry.lookups.extant.saturating_add(1);
                     answer = Lookup::Known(state);
                 }
@@ -216,9 +219,9 @@ impl<K: Copy + Eq + Send> Store for History<K> {
     #[inline]
     fn touch(&mut self, _place: &ExactPlace<K>, found: &Found<u32>, stamp: Stamp) {
         if let Some(entry) = self.alive_entry(found.handle) {
-            let newer = self.newer(entry.stamp, stamp);
-            if newer != entry.stamp {
-                self.set(found.handle, entry.state, newer);
+            let renewed = self.renewed(entry.stamp, stamp);
+            if renewed != entry.stamp {
+                self.set(found.handle, entry.state, renewed);
             }
         }
     }
@@ -241,7 +244,7 @@ impl<K: Copy + Eq + Send> Store for History<K> {
     ) -> Option<Lookup> {
         match self.alive_entry(found.handle) {
             Some(entry) => {
-                self.set(found.handle, Some(new), self.newer(entry.stamp, stamp));
+                self.set(found.handle, Some(new), self.renewed(entry.stamp, stamp));
             }
             None => self.counts.writes_to_absent += 1,
         }
@@ -256,7 +259,7 @@ impl<K: Copy + Eq + Send> Store for History<K> {
         self.counts.deleted += 1;
     }
 
-    /// Nothing to do: what has aged is never cleared.
+    /// Nothing to do: stale flows are never cleared.
     fn sweep(&mut self, _now: Epoch, _budget_cells: usize) -> usize {
         0
     }

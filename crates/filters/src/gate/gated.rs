@@ -1,6 +1,6 @@
-//! A store with a gate before it, or without.
+//! A store with a gate in front of it, or without.
 
-use super::waiting::Gate;
+use super::pending::Gate;
 use crate::aging::{Epoch, Stamp};
 use crate::digest::FlowId;
 use crate::error::StoreError;
@@ -10,7 +10,7 @@ use crate::stats::StoreStats;
 use crate::store::{Found, Insertion, Lines, Store};
 
 /// A store that flows enter with their second packet; or with their first, if there is no gate.
-/// One type serves both: without a gate every operation is the store's, behind one branch.
+/// One type for both: without a gate every operation is that of the store, after one branch.
 ///
 /// ```
 /// use acsm_filters::{
@@ -66,7 +66,7 @@ pub struct GatedHandle<H> {
     store: H,
 }
 
-/// The same as the store saw it.
+/// What the store itself found.
 fn in_store<H: Copy>(found: &Found<GatedHandle<H>>) -> Found<H> {
     Found { answer: found.answer, settled: found.settled, handle: found.handle.store }
 }
@@ -89,7 +89,7 @@ impl<S: Store> Gated<S> {
             gate.mark_admitted(place.digest, stamp.now());
             gate.count_passed();
         }
-        // A store without room for it leaves it out, as it does without a gate.
+        // If the store is full, the flow is left out, as it is without a gate.
         self.store.insert(&place.store, state, stamp);
     }
 }
@@ -178,7 +178,7 @@ impl<S: Store> Store for Gated<S> {
                 self.store.delete(&place.store, &in_store(found), now);
             }
             (Some(_), Lookup::DontKnow) if !S::WRITES_WITHOUT_OLD_STATE => {}
-            // What is no longer pending is marked as if it were admitted.
+            // A pending flow that is deleted is marked like an admitted one.
             (Some(gate), _) => gate.mark_admitted(place.digest, now),
         }
     }

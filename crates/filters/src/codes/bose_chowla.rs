@@ -1,31 +1,31 @@
-//! Sixteen codes of which no two sums of three are the same modulo 4095.
+//! B_3 codes of a bhbf: sixteen codes of which no two sums of three are equal modulo 4095.
 //!
 //! By Bose and Chowla: with θ a primitive element of GF(16³), the logarithms of θ + a for the
-//! sixteen a of GF(16) are a B_3 set modulo 16³ − 1. A sum of one or two is then unique among its
-//! like too, as what is left of a sum of three.
+//! sixteen a of GF(16) are a B_3 set modulo 16³ − 1. Sums of one code, and of two, are then unique
+//! as well.
 
 use crate::state::State;
 
-pub(super) const MODULUS: u32 = 4095;
+pub(crate) const MODULUS: u32 = 4095;
 
 const CODES: [u32; State::LIMIT] =
     [1, 2159, 3891, 3680, 1548, 210, 448, 601, 3766, 3534, 697, 1000, 1262, 1089, 1929, 865];
 
-/// The code of this number; numbers wrap.
+/// The code with this number, modulo 16.
 #[inline]
-pub(super) const fn code(number: u32) -> u32 {
+pub(crate) const fn code(number: u32) -> u32 {
     CODES[number as usize % State::LIMIT]
 }
 
-/// `sum` with `code` in it; both are below the modulus.
+/// `sum` plus `code`; both are below the modulus.
 #[inline]
-pub(super) const fn plus(sum: u32, code: u32) -> u32 {
+pub(crate) const fn plus(sum: u32, code: u32) -> u32 {
     wrapped(sum + code)
 }
 
-/// `sum` without `code`.
+/// `sum` minus `code`.
 #[inline]
-pub(super) const fn minus(sum: u32, code: u32) -> u32 {
+pub(crate) const fn minus(sum: u32, code: u32) -> u32 {
     wrapped(sum + MODULUS - code)
 }
 

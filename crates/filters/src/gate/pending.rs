@@ -1,45 +1,22 @@
-//! The flows that wait at a gate: a recycling Bloom filter of (flow, state).
-
-use std::ops::AddAssign;
+//! The flows pending at a gate: a recycling Bloom filter of (flow, state).
 
 use crate::aging::Epoch;
-use crate::dbf::{Dbf, FlowDigest};
+use crate::dbf::{Dbf, DbfPlace};
 use crate::digest::FlowId;
 use crate::error::StoreError;
 use crate::recycling::Erase;
 use crate::rng::mix;
 use crate::spec::{LayoutKind, RecycleAt, Sizing};
 use crate::state::{Lookup, State};
+use crate::stats::GateStats;
 use crate::store::Store;
 
-/// The last state that a machine can have marks a flow as let in. Who is in it is not held.
+/// The last state that a machine can have marks an admitted flow. A flow in this state is not held.
 const ADMITTED: State = State::LAST;
-/// Makes the gate's positions a flow's own, independent of those in the store.
+/// Makes the positions in the gate independent of those in the store.
 const SALT: u64 = 0x6761_7465_6b65_6570;
 
 type Bits = Dbf<1, false>;
-
-/// Counts of one gate; shards add up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct GateStats {
-    /// Flows that the gate took with their first packet.
-    pub held: u64,
-    /// Flows that went on into the store.
-    pub passed: u64,
-    /// Packets of flows that seemed to wait in several states.
-    pub dont_know: u64,
-    /// How often it was full and began anew.
-    pub recycles: u64,
-}
-
-impl AddAssign for GateStats {
-    fn add_assign(&mut self, other: GateStats) {
-        self.held += other.held;
-        self.passed += other.passed;
-        self.dont_know += other.dont_know;
-        self.recycles += other.recycles;
-    }
-}
 
 /// One shard of a gate.
 pub struct Gate {
@@ -48,8 +25,8 @@ pub struct Gate {
     /// Full with more bits than this: σ.
     sigma: u64,
     is_blocked: bool,
-    /// The states that flows were ever held in, a bit each: hardly all of a machine's are where a
-    /// first packet leads, and the others need no test.
+    /// The states that flows were ever held in, one bit each. A first packet leads to few of a
+    /// machine's states, and only these are tested.
     states: u32,
     /// The epoch of the active half.
     epoch: Option<Epoch>,
@@ -57,9 +34,9 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// An empty shard: one of equal parts of what `sizing` allows.
+    /// An empty shard: one of equal parts of `sizing`.
     pub fn new(sizing: &Sizing) -> Result<Gate, StoreError> {
-        // Bits of which only the first state's are prefetched.
+        // One state: prefetching loads the lines of the first state only.
         let make = || Bits::new(1, sizing);
         let fill = match sizing.recycle_at {
             Some(RecycleAt::Fill(fill)) => fill,
@@ -77,11 +54,11 @@ impl Gate {
         })
     }
 
-    /// Begins to load what the flow needs, where that is few lines.
+    /// Starts loading the lines of a flow, if they are few.
     #[inline]
     pub(super) fn prefetch(&self, digest: u64) {
-        // Blocked, a flow has the same lines in all states. Spread, it would be k lines a state, and
-        // most packets are of flows that never come to the gate again.
+        // Blocked, a flow has the same lines in all states. Spread, it has k lines per state, and most
+        // packets are of flows in the store, for which the gate is not consulted.
         if self.is_blocked {
             let place = place(digest);
             self.active.prefetch(&place);
@@ -91,9 +68,9 @@ impl Gate {
         }
     }
 
-    /// What is known of a flow that waits. A flow that was let in does not.
+    /// The state of a pending flow. An admitted flow is not pending.
     pub(super) fn ask(&mut self, digest: u64, now: Epoch) -> Lookup {
-        self.turn_to(now);
+        self.advance(now);
         let states = (0..State::LIMIT).filter(|index| self.states >> index & 1 == 1);
         let mut hits = states.map_while(State::new).filter(|&state| self.has(digest, state));
         let answer = match (hits.next(), hits.next()) {
@@ -104,10 +81,10 @@ impl Gate {
         if self.has(digest, ADMITTED) { Lookup::Absent } else { answer }
     }
 
-    /// Takes a flow that is absent, unless it was let in before, as far as the gate remembers.
-    /// Says whether it did.
+    /// Holds an absent flow, unless the gate remembers that it was admitted. Returns whether it is
+    /// held.
     pub(super) fn try_hold(&mut self, digest: u64, state: State, now: Epoch) -> bool {
-        self.turn_to(now);
+        self.advance(now);
         if state == ADMITTED || self.has(digest, ADMITTED) {
             return false;
         }
@@ -117,9 +94,9 @@ impl Gate {
         true
     }
 
-    /// Marks a flow as let in.
+    /// Marks a flow as admitted.
     pub(super) fn mark_admitted(&mut self, digest: u64, now: Epoch) {
-        self.turn_to(now);
+        self.advance(now);
         self.add(digest, ADMITTED);
     }
 
@@ -135,7 +112,7 @@ impl Gate {
         self.counts
     }
 
-    /// The chance that a stranger seems to wait, at this fill.
+    /// The probability, at this fill, that an absent flow seems to be pending.
     pub(super) fn false_positive_chance(&self) -> f64 {
         let halves = [Some(&self.active), self.frozen.as_ref()];
         let misses =
@@ -154,7 +131,7 @@ impl Gate {
         self.active.insert(&place, state, UNTIMED.stamp());
         if self.active.occupied() > self.sigma {
             self.counts.recycles += 1;
-            self.change_halves();
+            self.swap_halves();
             if self.frozen.is_none() {
                 // The first of the next cycle.
                 self.active.insert(&place, state, UNTIMED.stamp());
@@ -162,36 +139,36 @@ impl Gate {
         }
     }
 
-    /// Empties the active half, after it was frozen if there are two.
-    fn change_halves(&mut self) {
+    /// Empties the active half; with two halves, swaps them first.
+    fn swap_halves(&mut self) {
         if let Some(frozen) = &mut self.frozen {
             std::mem::swap(&mut self.active, frozen);
         }
         self.active.erase();
     }
 
-    /// In two halves, forgets what did not come in this epoch or the last, as a timed store does.
+    /// With two halves, forgets what is older than the previous epoch, as a timed store does.
     #[inline]
-    fn turn_to(&mut self, now: Epoch) {
+    fn advance(&mut self, now: Epoch) {
         if self.epoch != Some(now) {
-            self.turn(now);
+            self.advance_to(now);
         }
     }
 
     #[cold]
-    fn turn(&mut self, now: Epoch) {
+    fn advance_to(&mut self, now: Epoch) {
         let passed = self.epoch.replace(now).map_or(0, |before| now.0.saturating_sub(before.0));
         if self.frozen.is_some() {
-            (0..passed.min(2)).for_each(|_| self.change_halves());
+            (0..passed.min(2)).for_each(|_| self.swap_halves());
         }
     }
 }
 
-/// Bits carry no stamps: halves are what ages.
+/// Single bits carry no stamps: halves age.
 const UNTIMED: Epoch = Epoch(0);
 
 /// Where a flow's bits are.
 #[inline]
-fn place(digest: u64) -> FlowDigest {
-    FlowDigest(mix(digest ^ SALT))
+fn place(digest: u64) -> DbfPlace {
+    DbfPlace(mix(digest ^ SALT))
 }

@@ -1,8 +1,8 @@
-//! Algorithm 1: encodings whose pairwise XORs are all different.
+//! Greedy encodings of a kBF (Xiong et al., Algorithm 1): their pairwise XORs are all different.
 
 use crate::state::State;
 
-/// The encodings of a machine's states, found greedily.
+/// The encodings of a machine's states.
 ///
 /// No two of `e_i` and `e_i ⊕ e_j` (i < j) are equal, so that the XOR of one or two encodings
 /// tells which they are. Three or more may be ambiguous.
@@ -18,10 +18,10 @@ pub struct Encodings {
 }
 
 impl Encodings {
-    /// Encodings for so many states, at most [`State::LIMIT`].
+    /// Encodings for this many states, at most [`State::LIMIT`].
     pub fn new(states: usize) -> Encodings {
         let mut codes: Vec<u32> = Vec::with_capacity(states.min(State::LIMIT));
-        // The papers use a Bloom filter here, for thousands of values; we have at most 16.
+        // The papers use a Bloom filter here, for thousands of values; here are at most 16.
         let mut taken = Vec::new();
         let mut candidate = 1;
         while codes.len() < states.min(State::LIMIT) {

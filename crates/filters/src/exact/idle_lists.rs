@@ -1,8 +1,8 @@
-//! Entries in the order in which they go idle: one list for each epoch that is alive, one for all
-//! that is stale, and the free slots. All operations are O(1), the change of an epoch too.
+//! Entries in the order in which they go idle: one list per [`Age`], and a list of free slots. Every
+//! operation is O(1), the change of an epoch included.
 
 use super::{Entry, NONE};
-use crate::aging::Epoch;
+use crate::aging::{Age, Epoch};
 
 /// An entry's neighbours in its list.
 #[derive(Debug, Clone, Copy)]
@@ -21,24 +21,24 @@ struct List {
 
 const EMPTY: List = List { oldest: NONE, newest: NONE, len: 0 };
 
-/// The lists, oldest first.
+/// The lists.
 #[derive(Debug)]
-pub(super) struct Generations {
+pub(super) struct IdleLists {
     now: Epoch,
-    /// Stale, stamped in the previous epoch, stamped in this epoch.
+    /// By [`Age`], the oldest last.
     lists: [List; 3],
     free: u32,
 }
 
-impl Default for Generations {
+impl Default for IdleLists {
     fn default() -> Self {
-        Generations { now: Epoch(0), lists: [EMPTY; 3], free: NONE }
+        IdleLists { now: Epoch(0), lists: [EMPTY; 3], free: NONE }
     }
 }
 
-const STALE: usize = 0;
+const STALE: usize = Age::Stale as usize;
 
-impl Generations {
+impl IdleLists {
     pub(super) fn now(&self) -> Epoch {
         self.now
     }
@@ -58,29 +58,25 @@ impl Generations {
 
     /// The entry that has been idle the longest.
     pub(super) fn oldest(&self) -> Option<u32> {
-        self.lists.iter().find_map(List::first)
+        self.lists.iter().rev().find_map(List::first)
     }
 
     /// Moves on to a later epoch.
     pub(super) fn advance<K: Copy>(&mut self, entries: &mut [Entry<K>], now: Epoch) {
-        let [stale, previous, current] = self.lists;
-        self.lists = if now.0 - self.now.0 == 1 {
-            [stale.joined(entries, previous), current, EMPTY]
-        } else {
-            [stale.joined(entries, previous).joined(entries, current), EMPTY, EMPTY]
+        let [current, previous, stale] = self.lists;
+        let stale = stale.joined(entries, previous);
+        self.lists = match self.now.age(now) {
+            Age::Previous => [EMPTY, current, stale],
+            _ => [EMPTY, EMPTY, stale.joined(entries, current)],
         };
         self.now = now;
     }
 
     fn list_of(&self, stamp: Epoch) -> usize {
-        match self.now.0.wrapping_sub(stamp.0) {
-            0 => 2,
-            1 => 1,
-            _ => STALE,
-        }
+        stamp.age(self.now) as usize
     }
 
-    /// Stamps an entry that is in no list and puts it last in line.
+    /// Stamps an entry that is in no list and puts it at the end of its list.
     pub(super) fn push<K: Copy>(&mut self, entries: &mut [Entry<K>], slot: u32, stamp: Epoch) {
         let list = self.list_of(stamp);
         let entry = &mut entries[slot as usize];
@@ -106,13 +102,13 @@ impl Generations {
         list.len -= 1;
     }
 
-    /// Keeps a slot that is in no list for later.
-    pub(super) fn recycle<K: Copy>(&mut self, entries: &mut [Entry<K>], slot: u32) {
+    /// Adds a slot that is in no list to the free ones.
+    pub(super) fn add_free<K: Copy>(&mut self, entries: &mut [Entry<K>], slot: u32) {
         entries[slot as usize].links = Links { older: NONE, newer: self.free };
         self.free = slot;
     }
 
-    /// A slot that was kept for later.
+    /// Takes a free slot.
     pub(super) fn take_free<K: Copy>(&mut self, entries: &[Entry<K>]) -> Option<u32> {
         let slot = self.free;
         self.free = entries.get(slot as usize)?.links.newer;
@@ -125,7 +121,7 @@ impl List {
         (self.oldest != NONE).then_some(self.oldest)
     }
 
-    /// This list with a newer one behind it.
+    /// This list followed by a newer one.
     fn joined<K: Copy>(self, entries: &mut [Entry<K>], newer: List) -> List {
         match (entries.get_mut(self.newest as usize), newer.len) {
             (_, 0) => return self,

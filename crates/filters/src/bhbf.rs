@@ -1,23 +1,37 @@
-//! What the flows of a bhbf do to a cell, and how their states are told from it.
+//! `bhbf`: a B_h-sequence Bloom filter with hashed increments.
+//!
+//! A cell holds a 4-bit count and the sum of its flows' codes, modulo 4095. The
+//! [codes](crate::codes) are such that the sum of any three tells which three they are; the sum of
+//! more flows still rules codes out. What a flow adds for a state differs from cell to cell, by a
+//! salt that comes from the flow's digest: so the remains of other flows in its cells point to
+//! different states, and what all its cells agree on is its own.
+//!
+//! Sums of a B_h set in the cells of a Bloom filter are from Pei et al., *BhBF: A Bloom Filter Using
+//! Bh Sequences for Multi-set Membership Query* (TKDD 2022); increments by hash from Rottenstreich
+//! et al., *The Variable-Increment Counting Bloom Filter* (INFOCOM 2012). Here they are combined:
+//! the hash selects which code stands for the state.
 
-use super::codes::{code, minus, plus};
-use super::masks::{MASKS, Mask, candidates};
-use crate::filter::{CellFilter, CellRule};
+use std::sync::LazyLock;
+
+use crate::cell_filter::{CellFilter, CellRule};
+use crate::codes::bose_chowla::{code, minus, plus};
+use crate::line::OwnedLines;
 use crate::rng::Random;
+use crate::spec::BHBF_TABLE_COUNTS;
 use crate::state::{Lookup, State};
 
-/// A B_h-sequence Bloom filter with hashed increments. While no count saturates, no flow is
-/// inserted twice and none removed or modified that is not there:
+/// A B_h-sequence Bloom filter with hashed increments.
 ///
-/// * a flow that is there is never answered `Absent`, and `Known` tells its state;
-/// * its state is told from all its cells together, so it need not have one of its own: the best
-///   filter has two flows a cell, k = 2 m/n. At 3.5 cells of 16 bits a flow and k = 7 about one
-///   lookup in 8,000 of six states is `DontKnow`, and one in 80,000 of absent flows is not
-///   `Absent`; at 2 cells, 1 in 90 and 1 in 300;
-/// * what is in a cell does not depend on the order in which it came, and the cells of two filters
-///   with different flows can be added: counts, and sums modulo 4095.
+/// At 3.5 cells of 16 bits per flow and k = 7, about one lookup in 8,000 of flows in six states is
+/// `DontKnow`, and one in 80,000 of absent flows is not `Absent`; at 2 cells, 1 in 90 and 1 in 300.
+/// While no count saturates, no flow is inserted twice and none is removed or modified that was not
+/// inserted:
 ///
-/// A count of fifteen stays and tells nothing, until the cell ages.
+/// * a flow that was inserted is never answered `Absent`, and `Known` is its state;
+/// * the state follows from all cells together, so a flow needs no cell of its own: the best filter
+///   has two flows per cell, k = 2 m/n;
+/// * the content of a cell does not depend on the order of operations, and the cells of two filters
+///   of different flows can be added: counts, and sums modulo 4095.
 ///
 /// ```
 /// use acsm_filters::{
@@ -43,7 +57,18 @@ use crate::state::{Lookup, State};
 /// assert!(false_positives < 10);
 /// # Ok::<(), acsm_filters::StoreError>(())
 /// ```
-pub type Bhbf<const TIMED: bool> = CellFilter<BhbfRule, 16, TIMED>;
+///
+/// # Rules
+///
+/// | operation | each cell of the flow |
+/// |---|---|
+/// | insert | count + 1, add the salted code of the state |
+/// | modify | subtract the salted code of the old state, add that of the new one |
+/// | delete | count − 1, subtract the salted code; empty at 0 |
+///
+/// A count of fifteen stays, and the cell then says nothing, until it ages. Lookup: an empty cell,
+/// or no state possible in all cells: Absent; one state: Known; several: DontKnow.
+pub type Bhbf<const TIMED: bool, L = OwnedLines> = CellFilter<BhbfRule, 16, TIMED, L>;
 
 /// The rule of [`Bhbf`].
 #[derive(Debug, Clone, Copy)]
@@ -53,38 +78,38 @@ pub struct BhbfRule {
     states: Mask,
 }
 
-pub(super) const SUM_BITS: u32 = 12;
+const SUM_BITS: u32 = 12;
 const COUNT_MAX: u32 = 15;
-/// A cell whose count is stuck. Its sum says nothing any more.
+/// A cell whose count is at its maximum. Its sum means nothing any more.
 const SATURATED: u32 = cell(COUNT_MAX, 0);
 
 /// The count of a cell, and its sum of codes.
 #[inline]
-pub(super) const fn parts(cell: u32) -> (u32, u32) {
+const fn parts(cell: u32) -> (u32, u32) {
     (cell >> SUM_BITS, cell & ((1 << SUM_BITS) - 1))
 }
 
 #[inline]
-pub(super) const fn cell(count: u32, sum: u32) -> u32 {
+const fn cell(count: u32, sum: u32) -> u32 {
     count << SUM_BITS | sum
 }
 
 impl BhbfRule {
-    /// The rule for a machine with so many states.
+    /// The rule for a machine with this many states.
     pub fn new(states: usize) -> BhbfRule {
         let all = Mask::MAX.checked_shr((State::LIMIT.saturating_sub(states)) as u32);
         BhbfRule { masks: &MASKS, states: all.unwrap_or(0) }
     }
 }
 
-/// What a flow in this state adds to the cell for which it has this salt.
+/// What a flow in this state adds to a cell where it has this salt.
 #[inline]
 const fn increment(state: State, salt: u32) -> u32 {
     code(state.index() as u32 + salt)
 }
 
 impl CellRule for BhbfRule {
-    /// By how much a flow turns the codes at one of its cells: below 16.
+    /// By how much a flow rotates the codes at one of its cells: below 16.
     type Salt = u32;
 
     const WRITES_WITHOUT_OLD_STATE: bool = false;
@@ -116,12 +141,12 @@ impl CellRule for BhbfRule {
     fn delete(&self, shared: u32, salt: u32, old: Option<State>) -> u32 {
         match (parts(shared), old) {
             ((COUNT_MAX, _), _) | (_, None) => shared,
-            ((1, _), Some(_)) => 0,
+            ((0..=1, _), Some(_)) => 0,
             ((count, sum), Some(old)) => cell(count - 1, minus(sum, increment(old, salt))),
         }
     }
 
-    /// A state is possible if each cell can have its code, turned by the cell's salt, in it.
+    /// A state is possible if every cell can contain its code, rotated by the salt of the cell.
     #[inline]
     fn read(&self, cells: &[u32], salts: impl Iterator<Item = u32>) -> Lookup {
         let possible = cells.iter().zip(salts).fold(self.states, |states, (&cell, salt)| {
@@ -140,7 +165,7 @@ impl CellRule for BhbfRule {
     }
 }
 
-/// Keeps the words that salts come from apart from those that positions come from.
+/// Separates the random words of salts from those of positions.
 const SALT_STREAM: u64 = 0x6a09_e667_f3bc_c908;
 
 /// The salts of one flow, four bits each.
@@ -165,9 +190,40 @@ impl Iterator for Salts {
     }
 }
 
+/// A set of codes, or of states, one bit each.
+type Mask = u16;
+
+/// The codes that can be in a cell with at most [`BHBF_TABLE_COUNTS`] flows, by the number that the
+/// cell is: one table for all shards.
+///
+/// A code can be among c if the rest of the sum can be made of c − 1. Up to three flows leave no
+/// more candidates than there are flows; four leave 5.3 of 16 on average, five 12.2, six 15.98. So
+/// the table ends at five: more rows would reduce errors by half a percent, and push the rows in
+/// use out of the nearest cache.
+static MASKS: LazyLock<Vec<Mask>> = LazyLock::new(|| {
+    let mut masks = vec![0; (BHBF_TABLE_COUNTS as usize + 1) << SUM_BITS];
+    for shared in cell(1, 0)..masks.len() as u32 {
+        let (count, sum) = parts(shared);
+        let is_candidate = |&number: &u32| match (count, minus(sum, code(number))) {
+            (1, rest) => rest == 0,
+            (_, rest) => masks[cell(count - 1, rest) as usize] != 0,
+        };
+        let candidates = (0..State::LIMIT as u32).filter(is_candidate);
+        masks[shared as usize] = candidates.fold(0, |mask, number| mask | 1 << number);
+    }
+    masks
+});
+
+/// The codes that can be in this cell: none if it is empty or no flows have that sum.
+#[inline]
+fn candidates(masks: &[Mask], cell: u32) -> Mask {
+    masks.get(cell as usize).copied().unwrap_or(Mask::MAX)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::codes::bose_chowla::MODULUS;
 
     fn state(index: usize) -> State {
         State::new(index).unwrap()
@@ -226,5 +282,34 @@ mod tests {
         assert!(farthest.is_some_and(|off| f64::from(off) < 5.0 * deviation), "{farthest:?}");
         let salts: Vec<u32> = BhbfRule::salts(7).take(32).collect();
         assert!(salts[..16] != salts[16..], "{salts:?}");
+    }
+
+    #[test]
+    fn one_two_and_three_flows_are_told_exactly() {
+        for (a, b, c) in (0..16).flat_map(|a| (0..16).map(move |b| (a, b, (a * 7 + b) % 16))) {
+            let (one, two) = (code(a), plus(code(a), code(b)));
+            let three = plus(two, code(c));
+            assert_eq!(candidates(&MASKS, cell(1, one)), 1 << a);
+            assert_eq!(candidates(&MASKS, cell(2, two)), 1 << a | 1 << b);
+            assert_eq!(candidates(&MASKS, cell(3, three)), 1 << a | 1 << b | 1 << c);
+        }
+        let possible = |count: u32| {
+            (0..MODULUS).filter(|&sum| candidates(&MASKS, cell(count, sum)) != 0).count()
+        };
+        assert_eq!([1, 2, 3].map(possible), [16, 136, 816]);
+        assert_eq!(candidates(&MASKS, 0), 0);
+    }
+
+    #[test]
+    fn what_is_in_a_cell_is_never_ruled_out() {
+        let mut random = Random::new(1);
+        for _ in 0..2000 {
+            let (mut sum, mut inside) = (0, 0);
+            for count in 1..=15 {
+                let number = random.below(16) as u32;
+                (sum, inside) = (plus(sum, code(number)), inside | 1 << number);
+                assert_eq!(inside & !candidates(&MASKS, cell(count, sum)), 0, "{count} flows");
+            }
+        }
     }
 }

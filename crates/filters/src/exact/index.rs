@@ -1,10 +1,11 @@
-//! The index of the exact store: open addressing by 32 bits of the flow's digest, which is keyed
-//! and random already.
+//! The index of an exact table: open addressing by 32 bits of the flow's digest, which is a keyed
+//! hash already.
 
-use crate::error::{StoreError, allocate};
+use crate::error::StoreError;
+use crate::memory::allocate;
 use crate::prefetch::prefetch;
 
-/// Which slot an entry with this tag is in.
+/// The slot of an entry with this tag.
 #[derive(Debug, Clone, Copy)]
 struct Bucket {
     tag: u32,
@@ -21,12 +22,12 @@ pub(super) struct Index {
 }
 
 impl Index {
-    /// An index for so many entries.
+    /// An index for this many entries.
     pub(super) fn new(capacity: usize) -> Result<Index, StoreError> {
         Ok(Index { buckets: allocate(capacity + (capacity / 2).max(1), EMPTY)?, capacity })
     }
 
-    /// Makes room for so many entries, at least doubling: only the uncapped store comes here.
+    /// Makes room for this many entries, at least doubling the index if it grows.
     pub(super) fn reserve(&mut self, entries: usize) {
         if entries <= self.capacity {
             return;
@@ -41,7 +42,7 @@ impl Index {
         }
     }
 
-    /// The slot with this tag that is the right one.
+    /// The slot with this tag that `is_it` accepts.
     #[inline]
     pub(super) fn find(&self, tag: u32, is_it: impl Fn(u32) -> bool) -> Option<u32> {
         let mut at = self.home(tag);
@@ -84,7 +85,7 @@ impl Index {
         self.buckets[gap] = EMPTY;
     }
 
-    /// Begins to load the bucket that a search starts at.
+    /// Starts loading the bucket that a search starts at.
     #[inline]
     pub(super) fn prefetch(&self, tag: u32) {
         prefetch(self.buckets.get(self.home(tag)));
