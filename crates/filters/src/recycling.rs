@@ -118,6 +118,12 @@ impl<S: Erase> Recycling<S> {
         (insertion, self.is_full())
     }
 
+    /// Whether an answer of the active array is the answer of a lookup: with a frozen array, a flow
+    /// that is absent in the active one is looked up there.
+    fn is_final(&self, answer: Lookup) -> bool {
+        self.frozen.is_none() || answer != Lookup::Absent
+    }
+
     #[inline]
     fn is_full(&self) -> bool {
         self.has_too_many_cells()
@@ -240,8 +246,9 @@ impl<S: Erase> Store for Recycling<S> {
             self.start_cycle_with(place, state, stamp);
         }
         match insertion {
-            Insertion::Stored { shared_cells, .. } if full => {
-                Insertion::Stored { shared_cells, answer: None }
+            Insertion::Stored { shared_cells, answer } => {
+                let answer = answer.filter(|answer| !full && self.is_final(*answer));
+                Insertion::Stored { shared_cells, answer }
             }
             insertion => insertion,
         }
@@ -270,7 +277,7 @@ impl<S: Erase> Store for Recycling<S> {
             self.start_cycle_with(place, new, stamp);
             return None;
         }
-        answer
+        answer.filter(|answer| self.is_final(*answer))
     }
 
     fn delete(&mut self, place: &S::Place, found: &Found<Self::Handle>, now: Epoch) {

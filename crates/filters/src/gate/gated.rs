@@ -83,6 +83,12 @@ impl<S: Store> Gated<S> {
         self.gate.as_deref_mut().filter(|_| handle.at_gate)
     }
 
+    /// Whether an answer of the store is the answer of a lookup: a flow that is absent in the store
+    /// is looked up at the gate.
+    fn is_final(&self, answer: Lookup) -> bool {
+        self.gate.is_none() || answer != Lookup::Absent
+    }
+
     /// Brings a pending flow into the store.
     fn admit(&mut self, place: &GatedPlace<S::Place>, state: State, stamp: Stamp) {
         if let Some(gate) = &mut self.gate {
@@ -145,7 +151,13 @@ impl<S: Store> Store for Gated<S> {
         {
             return Insertion::Pending;
         }
-        self.store.insert(&place.store, state, stamp)
+        match self.store.insert(&place.store, state, stamp) {
+            Insertion::Stored { shared_cells, answer } => {
+                let answer = answer.filter(|answer| self.is_final(*answer));
+                Insertion::Stored { shared_cells, answer }
+            }
+            insertion => insertion,
+        }
     }
 
     #[inline]
@@ -158,7 +170,8 @@ impl<S: Store> Store for Gated<S> {
     ) -> Option<Lookup> {
         match (self.gate_of(found.handle), found.answer) {
             (None, _) | (_, Lookup::Absent) => {
-                return self.store.modify(&place.store, &in_store(found), new, stamp);
+                let answer = self.store.modify(&place.store, &in_store(found), new, stamp);
+                return answer.filter(|answer| self.is_final(*answer));
             }
             (Some(gate), Lookup::DontKnow) => {
                 gate.count_dont_know();

@@ -1,11 +1,12 @@
-//! What stores get wrong when they are used: flows come, change and go by what the store itself
-//! answered (closed loop), and a list of the truth keeps count. Seeds are fixed.
+//! The errors of stores in use: flows come, change and go by what the store itself answered (closed
+//! loop), and a list of the truth counts errors. Seeds are fixed.
 
-use acsm::flow::{FlowId, FlowKey};
-use acsm::random::Random;
-use acsm::spec::{Backend, Budget, Expire, Sizing, StoreSpec};
-use acsm::state::{Lookup, State};
-use acsm::store::{Epoch, Flow, Store, StoreError, StoreUser, with_store};
+use acsm_filters::{
+    Backend, Budget, Epoch, Expire, FlowId, Lookup, Random, Sizing, State, Store, StoreError,
+    StoreSpec,
+};
+
+use crate::support::{Flow, FlowKey, Memory, StoreUser, locate, with_store};
 
 const NOW: Epoch = Epoch(0);
 
@@ -22,7 +23,7 @@ impl Errors {
     }
 }
 
-/// Drives a store that holds so many flows with so many lookups.
+/// Drives a store that holds this many flows with this many lookups.
 #[derive(Clone)]
 struct Churn {
     flows: usize,
@@ -32,10 +33,8 @@ struct Churn {
 
 impl Churn {
     fn new_flow(&mut self) -> Flow {
-        let nowhere = [0; 4].into();
-        let key = FlowKey { src: nowhere, dst: nowhere, src_port: 0, dst_port: 0, vlan: [0; 2] };
-        let digest = [self.random.next_u64(), self.random.next_u64()].map(u128::from);
-        Flow { key, id: FlowId(digest[0] << 64 | digest[1]) }
+        let [high, low] = [self.random.next_u64(), self.random.next_u64()].map(u128::from);
+        Flow { key: 0, id: FlowId(high << 64 | low) }
     }
 
     /// Of six states, one has 80 % of the flows.
@@ -48,12 +47,13 @@ impl Churn {
 impl StoreUser for Churn {
     type Output = Errors;
 
-    fn run<S: Store + 'static>(mut self, make: impl Fn() -> Result<S, StoreError>) -> Errors {
+    fn run<S: Store<Key: FlowKey>>(mut self, make: impl Fn() -> Result<S, StoreError>) -> Errors {
         let mut shards: Vec<S> = (0..FlowId::SHARDS).map(|_| make().unwrap()).collect();
         let mut truth: Vec<(Flow, State)> = vec![];
         let mut errors = Errors { lookups: 0, wrong: 0 };
         while errors.lookups < self.lookups {
-            // Until all are there they come; then one comes for one that goes, or one changes.
+            // First flows come until all are present; then one comes for each that goes, or one
+            // changes.
             let comes = truth.len() < self.flows;
             let at = self.random.below(truth.len().max(1) as u64) as usize;
             let state = self.new_state();
@@ -63,14 +63,14 @@ impl StoreUser for Churn {
             };
             let goes = !comes && self.random.chance(0.1);
             let shard = &mut shards[flow.id.shard()];
-            let place = shard.locate(&flow);
-            let answer = shard.lookup(&place, NOW);
+            let place = locate(shard, &flow);
+            let found = shard.lookup(&place, NOW);
             errors.lookups += 1;
-            errors.wrong += u64::from(answer != right);
-            match (goes, answer) {
-                (true, _) => shard.delete(&place, answer, NOW),
+            errors.wrong += u64::from(found.answer != right);
+            match (goes, found.answer) {
+                (true, _) => shard.delete(&place, &found, NOW),
                 (false, Lookup::Absent) => drop(shard.insert(&place, state, NOW.stamp())),
-                (false, _) => shard.modify(&place, answer, state, NOW.stamp()),
+                (false, _) => drop(shard.modify(&place, &found, state, NOW.stamp())),
             }
             match (comes, goes) {
                 (true, _) => truth.push((flow, state)),
@@ -90,7 +90,7 @@ fn churn(flows: usize, lookups: u64) -> Churn {
 fn errors_in_use(backend: Backend, budget: Budget, churn: &Churn) -> (Errors, Sizing) {
     let (flows, expire) = (churn.flows as u64, Expire::None);
     let spec = StoreSpec { flows, budget, expire, ..StoreSpec::new(backend, 6) };
-    let errors = with_store(&spec, churn.clone()).unwrap();
+    let errors = with_store(&spec, Memory::Owned, churn.clone());
     let sizing = spec.sizing().unwrap();
     let (name, rate, bits) = (backend.name(), errors.total_rate(), sizing.bits_per_flow);
     println!("{name} {budget:?}, k {}: {rate:.1e} at {bits:.1} bits per flow", sizing.hashes);
@@ -98,7 +98,7 @@ fn errors_in_use(backend: Backend, budget: Budget, churn: &Churn) -> (Errors, Si
 }
 
 #[test]
-fn bhbf_errs_at_most_once_in_five_hundred_lookups_with_seven_bytes_a_flow() {
+fn bhbf_errs_at_most_once_in_500_lookups_with_7_bytes_per_flow() {
     let budget = Budget::MemoryBytes(7 * 50_000);
     let (errors, sizing) = errors_in_use(Backend::Bhbf, budget, &churn(50_000, 1_000_000));
     assert!(sizing.bits_per_flow <= 56.0, "{sizing:?}");
@@ -118,8 +118,8 @@ fn at_equal_cells_bhbf_errs_fifty_times_less_than_kbf() {
     assert!(errors.wrong <= 3, "{errors:?}");
 }
 
-/// A dbf counts to three, and what it counted to three stays: without a timer it fills up. In a
-/// bhbf only flows stay behind whose state it could not tell when they left.
+/// A dbf counts to three, and a count of three stays: without a timer it fills up. In a bhbf only
+/// flows stay behind whose state was unknown when they left.
 #[test]
 fn flows_that_come_and_go_wear_out_a_dbf_long_before_a_bhbf() {
     let of_five_bytes = |backend, lookups_per_flow: u64| {

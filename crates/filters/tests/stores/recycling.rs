@@ -1,19 +1,18 @@
-//! Running stores that recycle against the recycling paper's models. Seeds are fixed; bounds are
-//! five deviations of the sampling, and what the layout's parts make different from free hashes.
+//! Stores that recycle against the models of the recycling paper. Seeds are fixed; bounds are five
+//! standard deviations of the sampling, and what the layout's parts change against free hashes.
 
-use acsm::flow::{FlowId, FlowKey};
-use acsm::model::recycling::{Cycle, Filter, Frozen, Retain, n_bounded};
-use acsm::random::Random;
-use acsm::spec::{Backend, Budget, Expire, RecycleAt, SbfRules, Sizing, StoreSpec};
-use acsm::state::{Lookup, State};
-use acsm::store::{Epoch, Flow, Recycling, Sbf, SbfRule, Store};
+use acsm_filters::{
+    Backend, Budget, Epoch, Expire, FlowId, Lookup, Random, RecycleAt, Recycling, Sbf, SbfRule,
+    SbfRules, Sizing, State, Store, StoreSpec,
+};
+use acsm_model::recycling::{Cycle, Filter, Frozen, Retain, n_bounded};
 
 const NOW: Epoch = Epoch(0);
 const MESSAGES: usize = 400_000;
 
 type Shard = Recycling<Sbf<8, false>>;
 
-/// A shard whose arrays have about so many cells, and its array's exact number of cells.
+/// A shard, its sizing, and the number of cells of one of its arrays.
 fn shard(spec: &StoreSpec) -> (Shard, Sizing, u64) {
     let sizing = spec.sizing().unwrap();
     let rule = SbfRule::<8>::new(SbfRules::Stateful);
@@ -22,7 +21,7 @@ fn shard(spec: &StoreSpec) -> (Shard, Sizing, u64) {
     (Recycling::new(&sizing, make).unwrap(), sizing, cells)
 }
 
-/// About 4,800 cells a shard, k = 5.
+/// About 4,800 cells per shard, k = 5.
 fn spec(expire: Expire, retain: bool, recycle_at: RecycleAt) -> StoreSpec {
     StoreSpec {
         expire,
@@ -35,21 +34,19 @@ fn spec(expire: Expire, retain: bool, recycle_at: RecycleAt) -> StoreSpec {
     }
 }
 
-/// Feeds new messages, and says what part was taken for old ones: count-instance.
+/// Feeds new messages; returns the fraction taken for old ones: count-instance.
 fn false_positives(shard: &mut Shard, seed: u64) -> f64 {
     let mut random = Random::new(seed);
     let state = State::new(1).unwrap();
     let mut wrong = 0;
     for _ in 0..MESSAGES {
-        let [src, dst] = [[0; 4].into(); 2];
-        let key = FlowKey { src, dst, src_port: 0, dst_port: 0, vlan: [0; 2] };
-        let place = shard.locate(&Flow { key, id: FlowId(random.next_u64().into()) });
-        match shard.lookup(&place, NOW) {
-            Lookup::Absent => drop(shard.insert(&place, state, NOW.stamp())),
-            found => {
-                shard.touch(&place, found, NOW.stamp());
-                wrong += 1;
-            }
+        let place = shard.locate(FlowId(random.next_u64().into()), ());
+        let found = shard.lookup(&place, NOW);
+        if found.answer == Lookup::Absent {
+            shard.insert(&place, state, NOW.stamp());
+        } else {
+            shard.touch(&place, &found, NOW.stamp());
+            wrong += 1;
         }
     }
     wrong as f64 / MESSAGES as f64
@@ -74,7 +71,7 @@ fn average_rates_of_one_phase_are_the_papers() {
             assert_rate("f_σ¹", measured, cycle.false_positive_rate(sigma), 0.03);
 
             let messages = MESSAGES as f64 / shard.stats().recycles as f64;
-            println!("  {messages:.1} messages a cycle, E[N] = {:.1}", cycle.messages(sigma));
+            println!("  {messages:.1} messages per cycle, E[N] = {:.1}", cycle.messages(sigma));
             assert!((messages / cycle.messages(sigma) - 1.0).abs() < 0.01);
         }
     }
@@ -103,8 +100,8 @@ fn average_rates_of_two_phases_are_the_papers() {
         let sigma = (cells as f64 * fill) as u64;
         let cycle = Cycle::new(Filter::new(cells, sizing.hashes));
         let model = cycle.two_phase_rate(sigma, Frozen::AfterOverflow);
-        // A stranger found in the frozen half moves: it fills the active half as the paper's does,
-        // but takes cells from the frozen one with it.
+        // An absent flow found in the frozen half moves: it fills the active half as in the paper, but
+        // also clears cells of the frozen one.
         assert_rate("f_σ²", false_positives(&mut shard, 3), model, 0.06);
     }
 }

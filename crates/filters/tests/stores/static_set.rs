@@ -1,14 +1,13 @@
-//! Bloom-α as it runs against its model. Seeds are fixed; bounds are five deviations of the sampling
-//! and what one filter's luck makes of it.
+//! Bloom-α against its model. Seeds are fixed; bounds are five standard deviations of the sampling,
+//! and 3 % for the variance of one filter.
 
-use acsm::model::bloom_alpha::BloomAlpha;
-use acsm::random::Random;
-use acsm::store::{StaticSet, StaticSetSpec};
+use acsm_filters::{Random, StaticSet, StaticSetSpec};
+use acsm_model::bloom_alpha::BloomAlpha;
 
 const ELEMENTS: usize = 100_000;
 const ASKED: usize = 400_000;
 
-/// The parts of strangers that are found and of words read beyond the first.
+/// The fraction of absent digests that is found, and of queries that read a second word.
 fn measure(set: &StaticSet, seed: u64) -> [f64; 2] {
     let mut random = Random::for_purpose(seed, 1);
     let (mut found, mut again) = (0, 0);

@@ -1,40 +1,18 @@
-//! The running filters against the closed forms in `model/`. Seeds are fixed; bounds are five
-//! standard deviations, of the sampling and of the filter itself.
+//! The filters against the closed forms of `acsm-model`. Seeds are fixed; bounds are five standard
+//! deviations, of the sampling and of the filter itself.
 
-use acsm::flow::{FlowId, FlowKey};
-use acsm::model::{ErrorRates, FlowCells, StateMix, bhbf, bloom, fcf, kbf, sbf};
-use acsm::random::{Random, mix};
-use acsm::spec::{Backend, Budget, Expire, KbfDecode, LayoutKind, SbfRules, Sizing, StoreSpec};
-use acsm::state::{Lookup, State};
-use acsm::store::{
-    Bhbf, BhbfRule, Dbf, Epoch, Fcf, Flow, Insertion, Kbf, KbfRule, Sbf, SbfRule, Store,
+use acsm_filters::{
+    Backend, Bhbf, BhbfRule, Budget, CellPlace, Dbf, Epoch, Expire, Fcf, FlowId, Insertion, Kbf,
+    KbfDecode, KbfRule, LayoutKind, Lookup, Random, Sbf, SbfRule, SbfRules, Sizing, State, Store,
+    StoreSpec,
 };
+use acsm_model::kbf::Decoding;
+use acsm_model::{ErrorRates, FlowCells, StateMix, bhbf, bloom, fcf, kbf, sbf};
+
+use crate::support::{Flow, Flows, flows};
 
 const NOW: Epoch = Epoch(0);
 const STATES: usize = 16;
-
-struct Flows(Random);
-
-impl Iterator for Flows {
-    type Item = Flow;
-
-    fn next(&mut self) -> Option<Flow> {
-        let key = FlowKey {
-            src: [0; 4].into(),
-            dst: [0; 4].into(),
-            src_port: 0,
-            dst_port: 0,
-            vlan: [0; 2],
-        };
-        let positions = self.0.next_u64();
-        let rest = mix(!positions);
-        Some(Flow { key, id: FlowId(u128::from(rest) << 64 | u128::from(positions)) })
-    }
-}
-
-fn flows(seed: u64) -> Flows {
-    Flows(Random::new(seed))
-}
 
 /// One shard's worth of flows at this rate.
 fn sizing(backend: Backend, flows: u64, fp_rate: f64) -> Sizing {
@@ -43,14 +21,23 @@ fn sizing(backend: Backend, flows: u64, fp_rate: f64) -> Sizing {
     StoreSpec { flows, budget, ..StoreSpec::new(backend, STATES) }.sizing().unwrap()
 }
 
+/// The name of a decoding in the model.
+fn decoding(decode: KbfDecode) -> Decoding {
+    match decode {
+        KbfDecode::AllPairs => Decoding::AllPairs,
+        KbfDecode::Literal => Decoding::Literal,
+        KbfDecode::ThreeWay => Decoding::ThreeWay,
+    }
+}
+
 fn cells(sizing: &Sizing) -> f64 {
     sizing.cells as f64 / FlowId::SHARDS as f64
 }
 
 /// Fills a shard from the flows; the n-th flow gets state n mod 16.
-fn fill<S: Store>(store: &mut S, flows: &mut Flows, count: usize) -> Vec<S::Place> {
+fn fill<S: Store<Key = ()>>(store: &mut S, flows: &mut Flows, count: usize) -> Vec<S::Place> {
     let mut insert = |(n, flow): (usize, Flow)| {
-        let place = store.locate(&flow);
+        let place = store.locate(flow.id, ());
         store.insert(&place, State::new(n % STATES).unwrap(), NOW.stamp());
         place
     };
@@ -80,9 +67,9 @@ fn absent_flows_are_found_as_often_as_theory_says() {
         let rule = KbfRule::new(STATES, KbfDecode::AllPairs);
         let mut kbf = Kbf::<16, true>::new(rule, &kbf_sizing).unwrap();
         fill(&mut kbf, &mut source, flows_in);
-        let strangers: Vec<_> = source.take(asked).map(|flow| kbf.locate(&flow)).collect();
-        let found = |place: &&_| kbf.lookup(place, NOW) != Lookup::Absent;
-        let hits = strangers.iter().filter(found).count();
+        let absent: Vec<_> = source.take(asked).map(|flow| kbf.locate(flow.id, ())).collect();
+        let found = |place: &&_| kbf.lookup(place, NOW).answer != Lookup::Absent;
+        let hits = absent.iter().filter(found).count();
         assert_fp_rate("kbf", &kbf_sizing, flows_in, hits, asked);
 
         let dbf_sizing = sizing(Backend::Dbf, capacity as u64, fp_rate);
@@ -90,7 +77,8 @@ fn absent_flows_are_found_as_often_as_theory_says() {
         let mut dbf = Dbf::<2, true>::new(STATES, &dbf_sizing).unwrap();
         fill(&mut dbf, &mut source, flows_in);
         let state = State::new(3).unwrap();
-        let hits = source.take(asked).filter(|flow| dbf.contains(&dbf.locate(flow), state, NOW));
+        let hits =
+            source.take(asked).filter(|flow| dbf.contains(&dbf.locate(flow.id, ()), state, NOW));
         assert_fp_rate("dbf, one test", &dbf_sizing, flows_in, hits.count(), asked);
     }
 }
@@ -100,18 +88,19 @@ fn sbf_finds_no_more_absent_flows_than_a_bloom_filter_would() {
     // Cells that contradict each other prove absence, so theory is an upper bound.
     let sizing = sizing(Backend::Sbf, 20_000, 0.1);
     let mut source = flows(3);
-    let mut sbf = Sbf::<8, true>::new(SbfRule::<8>::new(SbfRules::Stateful), &sizing).unwrap();
+    let mut sbf = Sbf::<8, true>::new(SbfRule::new(SbfRules::Stateful), &sizing).unwrap();
     fill(&mut sbf, &mut source, 20_000);
-    let places: Vec<_> = source.take(100_000).map(|flow| sbf.locate(&flow)).collect();
-    let not_empty = |place: &&_| sbf.cells_of(place, NOW).all(|cell| cell != 0);
+    let places: Vec<_> = source.take(100_000).map(|flow| sbf.locate(flow.id, ())).collect();
+    let not_empty = |place: &&_| sbf.cells_of(place, NOW).into_iter().all(|cell| cell != 0);
     assert_fp_rate("sbf cells", &sizing, 20_000, places.iter().filter(not_empty).count(), 100_000);
     let bound = places.iter().filter(not_empty).count();
-    let hits = places.iter().filter(|place| sbf.lookup(place, NOW) != Lookup::Absent).count();
+    let hits =
+        places.iter().filter(|place| sbf.lookup(place, NOW).answer != Lookup::Absent).count();
     assert!(0 < hits && hits < bound, "{hits} of {bound}");
 }
 
 /// A kBF for 100,000 flows with k = 10, filled to ρ times that.
-fn crowded_kbf(rho: f64) -> (Kbf<16, true>, Vec<acsm::store::CellPlace>, Flows, f64) {
+fn crowded_kbf(rho: f64) -> (Kbf<16, true>, Vec<CellPlace>, Flows, f64) {
     let (capacity, hashes) = (100_000, 10);
     let sizing = sizing(Backend::Kbf, capacity, 0.5f64.powi(hashes));
     assert_eq!(sizing.hashes, hashes as usize);
@@ -132,9 +121,9 @@ fn random_cells_are_crowded_as_often_as_the_papers_say() {
     assert!((kbf::crowded_cell(1.0) - 0.0333).abs() < 5e-5);
     for rho in [0.5, 1.0, 1.5, 2.0] {
         let (filter, _, source, cells) = crowded_kbf(rho);
-        let samples = source.take(20_000).flat_map(|stranger| {
-            filter.cells_of(&filter.locate(&stranger), NOW).collect::<Vec<_>>()
-        });
+        let samples = source
+            .take(20_000)
+            .flat_map(|absent| filter.cells_of(&filter.locate(absent.id, ()), NOW));
         let (mut sampled, mut crowded) = (0.0, 0.0);
         for cell in samples {
             sampled += 1.0;
@@ -153,8 +142,8 @@ fn random_cells_are_crowded_as_often_as_the_papers_say() {
 fn flows_are_undecodable_far_more_often_than_the_papers_say() {
     for (rho, hashes) in [(1.5, 10), (2.0, 10)] {
         let (mut filter, places, source, _) = crowded_kbf(rho);
-        let is_undecodable = |place: &acsm::store::CellPlace, filter: &Kbf<16, true>| {
-            let counts: Vec<u32> = filter.cells_of(place, NOW).map(count).collect();
+        let is_undecodable = |place: &CellPlace, filter: &Kbf<16, true>| {
+            let counts: Vec<u32> = filter.cells_of(place, NOW).into_iter().map(count).collect();
             let with = |wanted: u32| counts.iter().filter(|&&count| count == wanted).count();
             with(0) == 0 && with(1) == 0 && with(2) <= 1
         };
@@ -168,14 +157,14 @@ fn flows_are_undecodable_far_more_often_than_the_papers_say() {
         );
         assert!((undecodable as f64 - expected).abs() < 5.0 * expected.sqrt(), "{undecodable}");
 
-        // Among strangers, whose cells are random, the papers' figure would hold: too rare to see.
-        let strangers = source.take(50_000).map(|flow| filter.locate(&flow));
-        assert_eq!(strangers.filter(|place| is_undecodable(place, &filter)).count(), 0);
+        // Among absent, whose cells are random, the papers' figure would hold: too rare to see.
+        let absent = source.take(50_000).map(|flow| filter.locate(flow.id, ()));
+        assert_eq!(absent.filter(|place| is_undecodable(place, &filter)).count(), 0);
 
         // What the store answers: never a wrong state, and don't know where all cells are crowded.
         let mut dont_know = 0;
         for (n, place) in places.iter().enumerate() {
-            match filter.lookup(place, NOW) {
+            match filter.lookup(place, NOW).answer {
                 Lookup::Known(state) => assert_eq!(state.index(), n % STATES),
                 answer => {
                     assert_eq!(answer, Lookup::DontKnow);
@@ -189,7 +178,12 @@ fn flows_are_undecodable_far_more_often_than_the_papers_say() {
 }
 
 /// Fills a shard with flows in these states and counts what it gets wrong, by kind.
-fn errors_of<S: Store>(store: &mut S, mix: &StateMix, flows_in: usize, seed: u64) -> ErrorRates {
+fn errors_of<S: Store<Key = ()>>(
+    store: &mut S,
+    mix: &StateMix,
+    flows_in: usize,
+    seed: u64,
+) -> ErrorRates {
     let mut source = flows(seed);
     let mut random = Random::for_purpose(seed, 1);
     let mut draw = || {
@@ -203,24 +197,25 @@ fn errors_of<S: Store>(store: &mut S, mix: &StateMix, flows_in: usize, seed: u64
     let mut errors = ErrorRates::default();
     let mut places = vec![];
     for flow in source.by_ref().take(flows_in) {
-        let (place, state) = (store.locate(&flow), draw());
+        let (place, state) = (store.locate(flow.id, ()), draw());
         store.insert(&place, state, NOW.stamp());
         places.push((place, state));
     }
     let each = 1.0 / flows_in as f64;
     for (place, state) in &places {
-        match store.lookup(place, NOW) {
+        match store.lookup(place, NOW).answer {
             Lookup::Known(known) if known == *state => {}
             Lookup::Known(_) => errors.false_return += each,
             Lookup::Absent => errors.false_negative += each,
             Lookup::DontKnow => errors.dont_know += each,
         }
     }
-    let strangers = 100_000;
-    for stranger in source.take(strangers) {
-        match store.lookup(&store.locate(&stranger), NOW) {
-            Lookup::Known(_) => errors.false_positive += 1.0 / strangers as f64,
-            Lookup::DontKnow => errors.dont_know_absent += 1.0 / strangers as f64,
+    let asked = 100_000;
+    for absent in source.take(asked) {
+        let place = store.locate(absent.id, ());
+        match store.lookup(&place, NOW).answer {
+            Lookup::Known(_) => errors.false_positive += 1.0 / asked as f64,
+            Lookup::DontKnow => errors.dont_know_absent += 1.0 / asked as f64,
             Lookup::Absent => {}
         }
     }
@@ -260,7 +255,7 @@ fn stores_err_as_their_models_say_by_kind() {
                 StoreSpec { flows, budget, ..StoreSpec::new(backend, 6) }.sizing().unwrap()
             };
             let sbf_sizing = spec(Backend::Sbf);
-            let mut store = Sbf::<8, true>::new(SbfRule::<8>::new(SbfRules::Stateful), &sbf_sizing);
+            let mut store = Sbf::<8, true>::new(SbfRule::new(SbfRules::Stateful), &sbf_sizing);
             let measured = errors_of(store.as_mut().unwrap(), &mix, flows_in, 11);
             let name = format!("sbf at {rho} times its capacity for {fp_rate}");
             assert_errors(&name, &measured, &sbf::errors(&cells_at(&sbf_sizing), &mix), flows_in);
@@ -270,7 +265,7 @@ fn stores_err_as_their_models_say_by_kind() {
                 let mut store = Kbf::<8, true>::new(KbfRule::new(6, decode), &sizing).unwrap();
                 let measured = errors_of(&mut store, &mix, flows_in, 12);
                 let name = format!("kbf, {decode:?}, {rho} times its capacity for {fp_rate}");
-                let model = kbf::errors(&cells_at(&sizing), &mix, decode);
+                let model = kbf::errors(&cells_at(&sizing), &mix, decoding(decode));
                 assert_errors(&name, &measured, &model, flows_in);
             }
         }
@@ -307,13 +302,13 @@ fn blocked_stores_err_as_their_models_say() {
                     errors_of(&mut store, &mix, flows_in, 21)
                 }
             };
-            let model = kbf::errors(&flow_cells(&sizing), &mix, KbfDecode::AllPairs);
+            let model = kbf::errors(&flow_cells(&sizing), &mix, Decoding::AllPairs);
             let of = format!("{}, k = {}, {cell_bits} bits", layout.name(), sizing.hashes);
             assert_errors(&format!("kbf {of}"), &measured, &model, flows_in);
 
             if cell_bits == 8 {
                 let sizing = spec(Backend::Sbf);
-                let rule = SbfRule::<8>::new(SbfRules::Stateful);
+                let rule = SbfRule::new(SbfRules::Stateful);
                 let mut store = Sbf::<8, true>::new(rule, &sizing).unwrap();
                 let measured = errors_of(&mut store, &mix, flows_in, 22);
                 let model = sbf::errors(&flow_cells(&sizing), &mix);
@@ -415,7 +410,7 @@ fn fcf_fills_to_the_planned_load_and_hardly_beyond_its_threshold() {
             let (mut store, cells, _) = fcf_shard(flows_planned, fp_rate, Expire::None);
             let state = State::new(1).unwrap();
             let inserted = flows(100 + seed).take_while(|flow| {
-                store.insert(&store.locate(flow), state, NOW.stamp()) != Insertion::Full
+                store.insert(&store.locate(flow.id, ()), state, NOW.stamp()) != Insertion::Full
             });
             let load = inserted.count() as f64 / cells;
             println!("fcf of {cells} slots for {fp_rate}: full at {load:.4}");
@@ -434,11 +429,11 @@ fn fcf_that_is_full_says_so_and_keeps_what_it_has() {
     let mut stored = vec![];
     let mut refused = 0;
     for (n, flow) in flows(7).take((1.2 * cells) as usize).enumerate() {
-        let place = store.locate(&flow);
+        let place = store.locate(flow.id, ());
         match store.insert(&place, state(n), NOW.stamp()) {
             Insertion::Full => {
                 refused += 1;
-                assert_eq!(store.lookup(&place, NOW), Lookup::Absent);
+                assert_eq!(store.lookup(&place, NOW).answer, Lookup::Absent);
             }
             _ => stored.push((place, state(n))),
         }
@@ -449,11 +444,13 @@ fn fcf_that_is_full_says_so_and_keeps_what_it_has() {
     assert!(stats.fill_ratio() > fcf::LOAD_THRESHOLD, "{}", stats.fill_ratio());
     // At a rate of 1e-6 not one pair of these flows is alike.
     for (place, state) in &stored {
-        assert_eq!(store.lookup(place, NOW), Lookup::Known(*state));
+        assert_eq!(store.lookup(place, NOW).answer, Lookup::Known(*state));
     }
     // Room is found again as soon as there is some.
     let (gone, state) = stored.pop().unwrap();
-    store.delete(&gone, Lookup::Known(state), NOW);
+    let found = store.lookup(&gone, NOW);
+    assert_eq!(found.answer, Lookup::Known(state));
+    store.delete(&gone, &found, NOW);
     assert_ne!(store.insert(&gone, state, NOW.stamp()), Insertion::Full);
 }
 
@@ -469,7 +466,7 @@ fn as_many_flows_as_fcf_is_sized_for_find_room_in_its_shards() {
             let mut shards: Vec<_> = (0..FlowId::SHARDS).map(|_| shard()).collect();
             for flow in flows(seed).take(flows_in as usize) {
                 let shard = &mut shards[flow.id.shard()];
-                shard.insert(&shard.locate(&flow), State::FIRST, NOW.stamp());
+                shard.insert(&shard.locate(flow.id, ()), State::FIRST, NOW.stamp());
             }
             let full: u64 = shards.iter().map(|shard| shard.stats().full).sum();
             assert_eq!(full, 0, "{flows_in} flows, seed {seed}");
@@ -480,7 +477,7 @@ fn as_many_flows_as_fcf_is_sized_for_find_room_in_its_shards() {
 /// 100,000 flows in six states, four of five in one of them; 1,000,000 lookups with flows that come,
 /// change and go; the store goes on from its own answers.
 #[test]
-fn fcf_errs_once_in_a_thousand_lookups_at_less_than_19_5_bits_a_flow() {
+fn fcf_errs_once_in_1000_lookups_at_19_5_bits_per_flow() {
     let (alive, budget) = (100_000, Budget::FpRate(0.001));
     let expire = Expire::None;
     let spec = StoreSpec { flows: alive, budget, expire, ..StoreSpec::new(Backend::Fcf, 6) };
@@ -498,25 +495,27 @@ fn fcf_errs_once_in_a_thousand_lookups_at_less_than_19_5_bits_a_flow() {
     while lookups < 1_000_000 {
         let (flow, state) = &mut truth[random.below(alive) as usize];
         let shard = &mut shards[flow.id.shard()];
-        let place = shard.locate(flow);
-        let answer = shard.lookup(&place, NOW);
+        let place = shard.locate(flow.id, ());
+        let found = shard.lookup(&place, NOW);
         lookups += 1;
-        errors += u64::from(answer != state.map_or(Lookup::Absent, Lookup::Known));
+        errors += u64::from(found.answer != state.map_or(Lookup::Absent, Lookup::Known));
         if state.is_some() && random.chance(0.1) {
-            shard.delete(&place, answer, NOW);
+            shard.delete(&place, &found, NOW);
             (*flow, *state) = (source.next().unwrap(), None);
             continue;
         }
         let next = if state.is_none() || random.chance(0.3) { draw(&mut random) } else { continue };
         *state = Some(next);
-        match answer {
+        match found.answer {
             Lookup::Absent => drop(shard.insert(&place, next, NOW.stamp())),
-            _ => shard.modify(&place, answer, next, NOW.stamp()),
+            _ => drop(shard.modify(&place, &found, next, NOW.stamp())),
         }
     }
     let full: u64 = shards.iter().map(|shard| shard.stats().full).sum();
     let (rate, bits) = (errors as f64 / lookups as f64, sizing.bits_per_flow);
-    println!("fcf: {errors} errors in {lookups} lookups, {bits:.2} bits a flow, {full} times full");
-    assert!(rate <= 1.1e-3 && bits <= 19.5, "{rate} at {bits} bits a flow");
+    println!(
+        "fcf: {errors} errors in {lookups} lookups, {bits:.2} bits per flow, {full} times full"
+    );
+    assert!(rate <= 1.1e-3 && bits <= 19.5, "{rate} at {bits} bits per flow");
     assert_eq!(full, 0);
 }

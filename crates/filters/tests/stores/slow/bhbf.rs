@@ -4,9 +4,9 @@ use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use super::{Grid, Shape, Slow, Tally};
-use acsm::random::mix;
-use acsm::state::{Lookup, State};
-use acsm::store::Flow;
+use crate::support::Flow;
+use acsm_filters::rng::mix;
+use acsm_filters::{Lookup, State};
 
 const CODES: [u32; 16] =
     [1, 2159, 3891, 3680, 1548, 210, 448, 601, 3766, 3534, 697, 1000, 1262, 1089, 1929, 865];

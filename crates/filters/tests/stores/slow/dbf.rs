@@ -1,8 +1,8 @@
 //! The direct Bloom filter of (flow, state).
 
 use super::{Grid, Shape, Slow, Tally};
-use acsm::state::{Lookup, State};
-use acsm::store::Flow;
+use crate::support::Flow;
+use acsm_filters::{Lookup, State};
 
 pub struct SlowDbf {
     grid: Grid<u32>,

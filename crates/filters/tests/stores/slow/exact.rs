@@ -1,9 +1,8 @@
 //! The exact store as a plain list, the longest idle first.
 
 use super::{Slow, Tally};
-use acsm::flow::FlowKey;
-use acsm::state::{Lookup, State};
-use acsm::store::Flow;
+use crate::support::Flow;
+use acsm_filters::{Lookup, State};
 
 pub struct SlowExact {
     flows: Vec<Entry>,
@@ -13,7 +12,7 @@ pub struct SlowExact {
 }
 
 struct Entry {
-    key: FlowKey,
+    key: u32,
     state: State,
     touched: i64,
 }

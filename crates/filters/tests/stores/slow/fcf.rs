@@ -2,9 +2,9 @@
 //! slot: whether one more fits is asked of the whole bag, as a matching of its flows to buckets.
 
 use super::{Slow, Tally};
-use acsm::random::mix;
-use acsm::state::{Lookup, State};
-use acsm::store::Flow;
+use crate::support::Flow;
+use acsm_filters::rng::mix;
+use acsm_filters::{Lookup, State};
 
 pub struct SlowFcf {
     entries: Vec<Entry>,

@@ -3,9 +3,9 @@
 use std::collections::{BTreeSet, HashSet};
 
 use super::{Grid, Shape, Slow, Tally};
-use acsm::random::mix;
-use acsm::state::{Lookup, State};
-use acsm::store::Flow;
+use crate::support::Flow;
+use acsm_filters::rng::mix;
+use acsm_filters::{Lookup, State};
 
 pub struct SlowGate {
     store: Box<dyn Slow>,

@@ -3,9 +3,8 @@
 use std::collections::HashMap;
 
 use super::{Grid, Shape, Slow, Tally};
-use acsm::spec::KbfDecode;
-use acsm::state::{Lookup, State};
-use acsm::store::Flow;
+use crate::support::Flow;
+use acsm_filters::{KbfDecode, Lookup, State};
 
 pub struct SlowKbf {
     grid: Grid<Cell>,

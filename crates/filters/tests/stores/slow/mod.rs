@@ -1,6 +1,6 @@
 //! Stores written straight from the rules, slowly: plain structs, epochs as whole numbers, and the
 //! paper's global reset (whatever is stale is cleared when an epoch begins). They share nothing
-//! with `acsm::store` but the vocabulary.
+//! with the crate but its vocabulary.
 
 pub mod bhbf;
 pub mod dbf;
@@ -11,10 +11,9 @@ pub mod kbf;
 pub mod recycling;
 pub mod sbf;
 
-use acsm::random::mix;
-use acsm::spec::LayoutKind;
-use acsm::state::{Lookup, State};
-use acsm::store::Flow;
+use crate::support::Flow;
+use acsm_filters::rng::mix;
+use acsm_filters::{LayoutKind, Lookup, State};
 
 /// What the slow stores count.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! Stores that begin anew when they are full, in one phase or two, around any slow store.
 
 use super::{Slow, Tally};
-use acsm::state::{Lookup, State};
-use acsm::store::Flow;
+use crate::support::Flow;
+use acsm_filters::{Lookup, State};
 
 /// When a store is full.
 #[derive(Debug, Clone, Copy)]

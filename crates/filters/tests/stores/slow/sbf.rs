@@ -1,8 +1,8 @@
 //! The stateful Bloom filter, by its table.
 
 use super::{Grid, Shape, Slow, Tally};
-use acsm::state::{Lookup, State};
-use acsm::store::Flow;
+use crate::support::Flow;
+use acsm_filters::{Lookup, State};
 
 pub struct SlowSbf {
     grid: Grid<Cell>,
