@@ -101,8 +101,10 @@ impl Shape {
             while stale != 0 {
                 let slot = first + stale.trailing_zeros() as usize;
                 stale &= stale - 1;
-                cleared += u64::from(self.value(line, slot) != 0);
-                self.set_value(line, slot, 0);
+                if self.value(line, slot) != 0 {
+                    self.set_value(line, slot, 0);
+                    cleared += 1;
+                }
             }
             cleared
         })
@@ -176,8 +178,12 @@ impl<const TIMED: bool, L: LineArray> Buckets<TIMED, L> {
     /// A slot of the bucket that is empty or stale.
     #[inline]
     pub(super) fn free_slot(&self, bucket: Bucket, now: Epoch) -> Option<Slot> {
-        let is_free = |(value, slot): &(u64, Slot)| *value == 0 || !self.age(*slot, now).is_alive();
-        self.values(bucket).into_iter().zip(bucket.slots()).find(is_free).map(|(_, slot)| slot)
+        let (line, first) = (self.line(bucket), bucket.in_line as usize * FCF_BUCKET_SLOTS);
+        let alive = if TIMED { self.shape.format.alive(line, 0, now) >> first } else { u64::MAX };
+        let is_free = |slot: &Slot| {
+            alive >> slot.index & 1 == 0 || self.shape.value(line, first + slot.index as usize) == 0
+        };
+        bucket.slots().find(is_free)
     }
 
     /// Fills a slot that is free.
