@@ -1,22 +1,43 @@
-//! The aging clock: epochs, and the stamps that cells carry.
+//! The aging rule: what was touched in an epoch is alive in that epoch and in the next.
 //!
-//! A cell is alive iff it was touched in the current or the previous epoch. Two bits of the epoch
-//! are enough to tell, as long as they are read within a window of four epochs: each line of cells
-//! has a *mark*, the epoch in which it was last cleared of stale cells. From then until two epochs
-//! later all its stamps lie within `mark − 1 ..= mark + 2`. Whoever writes to a line later than
-//! that clears it first; whoever only reads needs no more than the window. So a sweep that comes
-//! late, or time that jumps by years, costs one line's clearing and never a wrong answer.
+//! A cell carries a *stamp*: two bits of the epoch in which it was last touched. Two bits are
+//! enough within a window of four epochs. Each line of cells therefore has a *mark*, the epoch in
+//! which it was last cleared of stale cells: from then on until two epochs later all its stamps are
+//! within `mark − 1 ..= mark + 2`. A write to a line outside this window clears the line first; a
+//! read needs no more than the window. So a late sweep, or time that jumps by years, costs the
+//! clearing of one line and never a wrong answer.
+
+use std::cmp::Ordering;
 
 /// A tick of the aging clock: floor(t / P), with t the largest packet time so far and P the idle
-/// timeout; or that less the trace's first, so that it never outgrows 32 bits.
+/// timeout, counted from the start of the trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Epoch(pub u32);
 
-/// What a touch leaves on a cell: the epoch, or the one before it.
+/// What a touch leaves on a cell: the epoch of the touch, or the one before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp {
-    pub(super) now: Epoch,
-    pub(super) half: bool,
+    now: Epoch,
+    half: bool,
+}
+
+/// When something was last touched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Age {
+    /// In the current epoch.
+    Current,
+    /// In the epoch before: alive until the current one ends.
+    Previous,
+    /// Longer ago: as good as empty.
+    Stale,
+}
+
+impl Age {
+    /// The rule.
+    #[inline]
+    pub(crate) const fn is_alive(self) -> bool {
+        !matches!(self, Age::Stale)
+    }
 }
 
 impl Epoch {
@@ -26,27 +47,40 @@ impl Epoch {
         Stamp { now: self, half: false }
     }
 
-    /// One epoch older: alive until this epoch ends. For flows that are to live shorter.
+    /// One epoch older: alive until this epoch ends. For flows with a shorter lifetime.
     #[inline]
     pub const fn half_stamp(self) -> Stamp {
         Stamp { now: self, half: true }
     }
 
-    /// The epoch before. Wraps: −1 comes before 0.
+    /// The age, at `now`, of what was stamped in this epoch.
     #[inline]
-    pub(super) const fn before(self) -> Epoch {
-        Epoch(self.0.wrapping_sub(1))
+    pub(crate) const fn age(self, now: Epoch) -> Age {
+        match now.0.wrapping_sub(self.0) {
+            0 => Age::Current,
+            1 => Age::Previous,
+            _ => Age::Stale,
+        }
     }
 
-    /// Whether something stamped in this epoch is alive at `now`.
+    /// The epoch of a live entry after one more touch. A half stamp does not make it older.
     #[inline]
-    pub(super) const fn is_alive(self, now: Epoch) -> bool {
-        now.0.wrapping_sub(self.0) <= 1
+    pub(crate) fn renewed(self, stamp: Stamp) -> Epoch {
+        match self.age(stamp.now).cmp(&stamp.epoch().age(stamp.now)) {
+            Ordering::Less => self,
+            _ => stamp.epoch(),
+        }
+    }
+
+    /// The epoch before. Wraps: −1 comes before 0.
+    #[inline]
+    const fn before(self) -> Epoch {
+        Epoch(self.0.wrapping_sub(1))
     }
 }
 
 impl Stamp {
-    /// When the touch happens.
+    /// The epoch of the touch.
     #[inline]
     pub const fn now(self) -> Epoch {
         self.now
@@ -60,89 +94,140 @@ impl Stamp {
 
     /// The epoch that is left on the cell.
     #[inline]
-    pub(super) const fn epoch(self) -> Epoch {
+    pub(crate) const fn epoch(self) -> Epoch {
         Epoch(self.now.0.wrapping_sub(self.half as u32))
     }
 
-    /// Its two bits.
+    /// Whether it can make a live cell younger. What is alive was touched in this epoch or the one
+    /// before, so a half stamp adds nothing.
     #[inline]
-    pub(super) const fn bits(self) -> u8 {
-        (self.epoch().0 & 3) as u8
+    pub(crate) const fn renews(self) -> bool {
+        !self.half
     }
-}
-
-/// How many epochs before `now` a stamp with these two bits was left, in a line with this mark.
-#[inline]
-pub(super) const fn age_of(bits: u8, mark: Epoch, now: Epoch) -> u32 {
-    if is_in_window(now, mark) {
-        return now.0.wrapping_sub(bits as u32) & 3;
-    }
-    let first = mark.0.wrapping_sub(1);
-    let epoch = first.wrapping_add((bits as u32).wrapping_sub(first) & 3);
-    now.0.wrapping_sub(epoch)
 }
 
 /// Whether a line with this mark can take stamps of `now` before it is cleared.
 #[inline]
-pub(super) const fn is_in_window(now: Epoch, mark: Epoch) -> bool {
+pub(crate) const fn is_in_window(mark: Epoch, now: Epoch) -> bool {
     now.0.wrapping_sub(mark.0) <= 2
 }
 
-/// How many stamps fit a word.
-pub(super) const STAMPS_PER_WORD: usize = 32;
-
-/// The lower bit of each stamp in a word.
-const LOW_BITS: u64 = 0x5555_5555_5555_5555;
-
-/// A word full of stamps of this epoch.
+/// Whether everything is stale in a line with this mark, whatever its stamps are.
 #[inline]
-pub(super) const fn repeated(epoch: Epoch) -> u64 {
-    (epoch.0 & 3) as u64 * LOW_BITS
+pub(crate) const fn is_all_stale(mark: Epoch, now: Epoch) -> bool {
+    now.0.wrapping_sub(mark.0) > 3
 }
 
-/// Which of the first `count` stamps in a word are too old at `now`, in a line with this mark: the
-/// lower bit of each. The same as [`age_of`] says of each, for all at once.
-#[inline]
-pub(super) const fn stale_stamps(word: u64, mark: Epoch, now: Epoch, count: usize) -> u64 {
-    let since_mark = now.0.wrapping_sub(mark.0);
-    // Three epochs after the mark, the bits of `now` mean four epochs ago.
-    let of_now = if since_mark <= 2 { equal_stamps(word, now) } else { 0 };
-    let of_previous = if since_mark <= 3 { equal_stamps(word, now.before()) } else { 0 };
-    let first = if count < STAMPS_PER_WORD { (1 << (2 * count)) - 1 } else { u64::MAX };
-    !(of_now | of_previous) & LOW_BITS & first
+/// The stamps of up to 64 cells at once: the lower bits of all in one word, the upper bits in
+/// another.
+#[derive(Clone, Copy)]
+pub(crate) struct StampPlanes {
+    pub(crate) low: u64,
+    pub(crate) high: u64,
 }
 
-const fn equal_stamps(word: u64, epoch: Epoch) -> u64 {
-    let differing = word ^ repeated(epoch);
-    !(differing | differing >> 1) & LOW_BITS
+impl StampPlanes {
+    /// The cells, in a line with this mark, that were touched in the epoch `now`. The stamp of an
+    /// empty cell means nothing.
+    #[inline(always)]
+    pub(crate) const fn fresh(self, mark: Epoch, now: Epoch) -> u64 {
+        // Three epochs after the mark, the bits of `now` mean four epochs ago.
+        if is_in_window(mark, now) { self.stamped(now) } else { 0 }
+    }
+
+    /// The cells that were touched in the epoch `now` or the one before.
+    #[inline(always)]
+    pub(crate) const fn alive(self, mark: Epoch, now: Epoch) -> u64 {
+        match now.0.wrapping_sub(mark.0) {
+            0..=2 => self.stamped(now) | self.stamped(now.before()),
+            3 => self.stamped(now.before()),
+            _ => 0,
+        }
+    }
+
+    /// The age of one cell.
+    #[inline]
+    pub(crate) const fn age(self, cell: usize, mark: Epoch, now: Epoch) -> Age {
+        if self.fresh(mark, now) >> cell & 1 == 1 {
+            Age::Current
+        } else if self.alive(mark, now) >> cell & 1 == 1 {
+            Age::Previous
+        } else {
+            Age::Stale
+        }
+    }
+
+    /// These stamps with those of `cells` replaced by the stamp of `epoch`.
+    #[inline]
+    pub(crate) const fn with(self, cells: u64, epoch: Epoch) -> StampPlanes {
+        let [low, high] = planes_full_of(epoch);
+        StampPlanes {
+            low: self.low & !cells | low & cells,
+            high: self.high & !cells | high & cells,
+        }
+    }
+
+    /// The cells that carry the two bits of this epoch.
+    #[inline]
+    const fn stamped(self, epoch: Epoch) -> u64 {
+        let [low, high] = planes_full_of(epoch);
+        !(self.low ^ low | self.high ^ high)
+    }
+}
+
+/// The lower and the upper bit of an epoch, for every cell.
+#[inline]
+const fn planes_full_of(epoch: Epoch) -> [u64; 2] {
+    [0u64.wrapping_sub((epoch.0 & 1) as u64), 0u64.wrapping_sub((epoch.0 >> 1 & 1) as u64)]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// The epoch within the window of `mark` that has these two bits.
+    fn epoch_of(bits: u32, mark: Epoch) -> Epoch {
+        (0..4).map(|n| Epoch(mark.before().0.wrapping_add(n))).find(|e| e.0 & 3 == bits).unwrap()
+    }
+
     #[test]
-    fn all_stamps_of_a_word_age_as_each_alone() {
-        let word = 0x1b4e_93c6_d872_e4b1_u64;
+    fn two_bits_and_a_mark_tell_the_age_that_the_whole_epoch_has() {
+        let planes = StampPlanes { low: 0x1b4e_93c6_d872_e4b1, high: 0x93c6_e4b1_1b4e_d872 };
         for mark in [0, 1, 2, 3, 1000, u32::MAX - 1] {
             for later in [0, 1, 2, 3, 4, 5, 6, 100, 1 << 30] {
                 let (mark, now) = (Epoch(mark), Epoch(mark.wrapping_add(later)));
-                let stale = stale_stamps(word, mark, now, 31);
-                for stamp in 0..31 {
-                    let bits = (word >> (2 * stamp) & 3) as u8;
-                    let expected = age_of(bits, mark, now) > 1;
-                    // A line's stamps are never later than now.
-                    let possible = age_of(bits, mark, now) <= later.wrapping_add(1);
-                    if possible {
-                        assert_eq!(
-                            stale >> (2 * stamp) & 1 == 1,
-                            expected,
-                            "{mark:?} {now:?} {bits}"
-                        );
+                let (fresh, alive) = (planes.fresh(mark, now), planes.alive(mark, now));
+                assert!(alive == 0 || !is_all_stale(mark, now));
+                for cell in 0..64 {
+                    let bits = (planes.low >> cell & 1 | (planes.high >> cell & 1) << 1) as u32;
+                    let stamp = epoch_of(bits, mark);
+                    // The stamps of a line are never later than now.
+                    if now.0.wrapping_sub(stamp.0) > later.wrapping_add(1) {
+                        continue;
                     }
+                    let age = stamp.age(now);
+                    assert_eq!(planes.age(cell, mark, now), age, "{mark:?} {now:?} {bits}");
+                    assert_eq!(fresh >> cell & 1 == 1, age == Age::Current);
+                    assert_eq!(alive >> cell & 1 == 1, age.is_alive());
                 }
-                assert_eq!(stale >> 62, 0, "only the first 31 were asked for");
             }
+        }
+    }
+
+    #[test]
+    fn a_stamp_is_left_on_the_given_cells() {
+        let planes = StampPlanes { low: 0, high: 0 }.with(0b1010, Epoch(7));
+        let planes = planes.with(0b0011, Epoch(7).half_stamp().epoch());
+        assert_eq!((planes.low & 0xf, planes.high & 0xf), (0b1000, 0b1011));
+    }
+
+    #[test]
+    fn a_touch_never_makes_an_entry_older() {
+        for now in [Epoch(0), Epoch(1), Epoch(7)] {
+            assert_eq!(now.renewed(now.stamp()), now);
+            assert_eq!(now.renewed(now.half_stamp()), now);
+            assert_eq!(now.before().renewed(now.stamp()), now);
+            assert_eq!(now.before().renewed(now.half_stamp()), now.before());
         }
     }
 }

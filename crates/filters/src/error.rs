@@ -2,43 +2,26 @@
 
 use thiserror::Error;
 
-use crate::digest::FlowId;
-use crate::memory::{Arena, Table};
 use crate::spec::SpecError;
 
 /// A store that cannot be made.
 #[derive(Debug, Clone, Copy, PartialEq, Error)]
 pub enum StoreError {
-    /// The wish itself cannot be met.
+    /// The specification cannot be met.
     #[error(transparent)]
     Spec(#[from] SpecError),
-    /// The machine does not have the memory.
-    #[error(
-        "not enough memory: one of {shards} parts of the store takes {mib} MiB; lower --flows or --memory",
-        shards = FlowId::SHARDS,
-        mib = bytes >> 20
-    )]
+    /// The system does not have the memory.
+    #[error("not enough memory: an allocation of {bytes} bytes failed")]
     OutOfMemory {
-        /// What one shard asked for.
+        /// The size of the allocation: one table of one shard.
         bytes: usize,
     },
-}
-
-/// A vector of `len` times `value`, or an error in place of an abort.
-pub(super) fn allocate<T: Clone>(len: usize, value: T) -> Result<Vec<T>, StoreError> {
-    let mut vector = Vec::new();
-    let bytes = len.saturating_mul(size_of::<T>());
-    vector.try_reserve_exact(len).map_err(|_| StoreError::OutOfMemory { bytes })?;
-    vector.resize(len, value);
-    Ok(vector)
-}
-
-/// The same in an arena.
-pub(super) fn allocate_in<T: Copy>(
-    arena: &Arena,
-    len: usize,
-    value: T,
-) -> Result<Table<T>, StoreError> {
-    let bytes = len.saturating_mul(size_of::<T>());
-    arena.table(len, value).ok_or(StoreError::OutOfMemory { bytes })
+    /// The borrowed bytes are not as many as the store has.
+    #[error("the store takes {needed} bytes, and {given} were given")]
+    WrongLength {
+        /// How many bytes one array of lines takes: [`array_bytes`](crate::array_bytes).
+        needed: usize,
+        /// How many bytes were given.
+        given: usize,
+    },
 }

@@ -1,59 +1,60 @@
-//! Which cells a flow has.
+//! Layouts: which cells a flow has.
 //!
-//! *Spread*: the array is cut into k equal parts, and the i-th hash points into the i-th part. So
-//! the k cells of a flow are always different ones, which XOR needs (a cell met twice would cancel
-//! itself), with the false-positive rate of free positions but for terms of order 1/m: each cell
-//! of a part is missed by n flows with (1 − k/m)^n → e^{−kn/m}.
+//! *Spread*: the array is divided into k equal parts, and the i-th hash points into the i-th part.
+//! So the k cells of a flow are always distinct, which XOR needs (a cell used twice would cancel
+//! itself). The false-positive rate is that of free positions up to terms of order 1/m: n flows
+//! miss a cell with probability (1 − k/m)^n → e^{−kn/m}.
 //!
-//! *Blocked*: the lines of the array are cut into G parts, each flow has one line in each, and the
-//! line's cells are cut once more, into as many parts as the flow has cells there. So cells differ
-//! by construction, and given how many flows picked a line its cells are independent, as the model
-//! has it. k is spread evenly over the lines (⌈k/G⌉ or ⌊k/G⌋), and a part has lines in proportion,
-//! so that all are equally full.
+//! *Blocked*: the lines of the array are divided into G parts, each flow has one line in each, and
+//! the cells of the line are divided into as many parts as the flow has cells there. So cells are
+//! distinct, and for a given number of flows on a line its cells are independent, as the model
+//! assumes. The k cells are spread evenly over the lines (⌈k/G⌉ or ⌊k/G⌋), and the number of lines
+//! of a part is in proportion, so that all lines are equally full.
 //!
-//! Hashes come from words of a SplitMix64 stream that starts at the flow's digest: a half word for
-//! each spread cell; for each line one word as a fraction, of which the line and then the slots
-//! take their digits. Double hashing would be cheaper, but two flows that agree in two of its
-//! cells tend to agree in all, which shows at rates near 1e-5.
+//! Hashes are words of a SplitMix64 stream that starts at the flow's digest: half a word for each
+//! spread cell; for each line one word, read as a fraction whose leading digits select the line and
+//! then the slots. Double hashing would be cheaper, but two flows that agree in two cells tend to
+//! agree in all, which shows at rates near 1e-5.
 
-use super::stats::StoreStats;
 use crate::digest::FlowId;
+use crate::line::Usage;
 use crate::rng::mix;
 use crate::spec::{BLOCKED_LINES_LIMIT, HASHES_LIMIT, LayoutKind, Sizing};
+use crate::stats::StoreStats;
 
-/// So many slots take their digits from one word. With cells of 8 bits and more, a line and eight
-/// slots take at most 60 of its bits in the largest store there can be.
-pub(super) const SLOTS_PER_WORD: usize = 8;
+/// How many slots take their digits from one word. With cells of 8 bits and more, a line and eight
+/// slots take at most 60 of its bits in the largest store.
+pub(crate) const SLOTS_PER_WORD: usize = 8;
 
-/// Some cells of a flow that are in one line.
+/// Cells of a flow that are in one line.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Group {
+pub(crate) struct CellGroup {
     line: u32,
-    /// What its slots take their digits from; or the one slot, if that is known.
+    /// The fraction whose digits are its slots; or the one slot, if that is known.
     word: u64,
 }
 
-/// Cuts the cells of one shard (in two phases: of half a shard) into parts.
+/// How the cells of one array (one per shard, or two in two phases) are divided into parts.
 #[derive(Debug, Clone)]
-pub(super) struct Layout {
+pub(crate) struct Layout {
     hashes: u32,
     cells: usize,
-    /// Of one flow.
+    /// Groups of one flow.
     groups: u32,
-    cut: Cut,
+    parts: Parts,
     /// Where the cells of each group are in its line.
     slots: [SlotParts; BLOCKED_GROUPS_LIMIT],
 }
 
 #[derive(Debug, Clone)]
-#[allow(clippy::large_enum_variant)] // one a shard, and every packet reads it: no detour
-enum Cut {
+#[allow(clippy::large_enum_variant)] // one per shard, read for every packet: no indirection
+enum Parts {
     Spread(Spread),
     Blocked([LinePart; BLOCKED_GROUPS_LIMIT]),
 }
 
-/// Hashes are shared out among lines as even as can be, and cut where a word ends. A power of two,
-/// so that no index needs a check.
+/// Hashes are divided among lines as evenly as possible, and split where a word ends. A power of
+/// two, so that no index needs a check.
 const BLOCKED_GROUPS_LIMIT: usize = 8;
 const _: () = assert!(
     BLOCKED_LINES_LIMIT * HASHES_LIMIT.div_ceil(BLOCKED_LINES_LIMIT).div_ceil(SLOTS_PER_WORD)
@@ -68,26 +69,25 @@ struct Spread {
     lines_per_cell: u64,
 }
 
-/// The lines among which a flow has one.
+/// A part of the lines: each flow has one of them.
 #[derive(Debug, Clone, Copy, Default)]
 struct LinePart {
-    /// Where in a flow's stream the word is of which the line is taken…
+    /// Where in a flow's stream the word is that selects the line.
     stream: u64,
-    /// …among these…
     first: u32,
     lines: u32,
-    /// …and how many of its cells there belong to groups before.
+    /// How many of the flow's cells in the line belong to earlier groups.
     before: u32,
 }
 
-/// The slots of a line among which a flow has one.
+/// A part of the slots of a line: each flow has one of them.
 #[derive(Debug, Clone, Copy, Default)]
 struct SlotPart {
     first: u16,
     slots: u16,
 }
 
-/// Those of one group.
+/// The parts of one group.
 #[derive(Debug, Clone, Copy, Default)]
 struct SlotParts {
     count: u32,
@@ -95,32 +95,32 @@ struct SlotParts {
 }
 
 impl SlotParts {
-    /// One slot, which is known: it is its word's upper bits.
+    /// One slot that is known: the upper bits of the word.
     const KNOWN: SlotParts = SlotParts {
         count: 1,
         parts: [SlotPart { first: 0, slots: 1 << (u64::BITS - KNOWN_SHIFT) }; SLOTS_PER_WORD],
     };
 }
 
-/// A slot that is known stands above so many bits of its word.
+/// The position of a known slot in its word.
 const KNOWN_SHIFT: u32 = 54;
 
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl Layout {
-    pub(super) fn new(sizing: &Sizing) -> Layout {
+    pub(crate) fn new(sizing: &Sizing) -> Layout {
         let hashes = sizing.hashes.max(1) as u32;
         let per_line = sizing.cells_per_line.max(1);
         let arrays = FlowId::SHARDS as u64 * sizing.phases.max(1);
         let cells = usize::try_from(sizing.cells / arrays).unwrap_or(usize::MAX);
-        let (groups, cut, slots) = match sizing.layout {
+        let (groups, parts, slots) = match sizing.layout {
             LayoutKind::Spread => {
                 let spread = Spread {
                     cells_per_part: u32::try_from(cells / hashes as usize).unwrap_or(u32::MAX),
                     cells_per_line: per_line as u32,
                     lines_per_cell: (u64::MAX / per_line as u64).saturating_add(1),
                 };
-                (hashes, Cut::Spread(spread), [SlotParts::KNOWN; BLOCKED_GROUPS_LIMIT])
+                (hashes, Parts::Spread(spread), [SlotParts::KNOWN; BLOCKED_GROUPS_LIMIT])
             }
             LayoutKind::Blocked(_) => {
                 let all_lines = u32::try_from(cells / per_line).unwrap_or(u32::MAX);
@@ -128,22 +128,23 @@ impl Layout {
                 blocked(all_lines, lines, hashes, per_line as u32)
             }
         };
-        Layout { hashes, cells, groups, cut, slots }
+        Layout { hashes, cells, groups, parts, slots }
     }
 
-    pub(super) const fn hashes(&self) -> usize {
+    pub(crate) const fn hashes(&self) -> usize {
         self.hashes as usize
     }
 
-    pub(super) const fn cells(&self) -> usize {
+    pub(crate) const fn cells(&self) -> usize {
         self.cells
     }
 
-    /// `counts`, with what can be said from the number of cells in use.
-    pub(super) fn stats(&self, occupied: u64, cells_aged: u64, counts: StoreStats) -> StoreStats {
+    /// `counts`, with what follows from the number of cells in use.
+    pub(crate) fn stats(&self, usage: Usage, counts: StoreStats) -> StoreStats {
+        let Usage { occupied, aged } = usage;
         let cells = self.cells() as f64;
-        // n flows miss a cell with e^{−kn/m}, blocked or not. A full filter is taken to be all but
-        // full.
+        // n flows miss a cell with probability e^{−kn/m}, blocked or not. For a full filter, half a
+        // cell is taken to be empty.
         let empty = (cells - occupied as f64).max(0.5) / cells;
         let fill = occupied as f64 / cells;
         StoreStats {
@@ -151,83 +152,83 @@ impl Layout {
             occupied,
             live: -empty.ln() * cells / f64::from(self.hashes),
             live_estimated: true,
-            // Blocked lines fill unevenly, so that the chance is somewhat higher there.
+            // Somewhat higher in blocked layouts, whose lines fill unevenly.
             false_positive_chance: fill.powi(self.hashes as i32),
-            cells_aged,
+            cells_aged: aged,
             ..counts
         }
     }
 
     /// Whether all elements of a flow are in the same lines.
-    pub(super) const fn is_blocked(&self) -> bool {
-        matches!(self.cut, Cut::Blocked(_))
+    pub(crate) const fn is_blocked(&self) -> bool {
+        matches!(self.parts, Parts::Blocked(_))
     }
 
-    /// Into how many groups the cells of a flow fall: one for each of its lines, or more.
+    /// The number of groups of a flow: one for each of its lines, or more.
     #[inline]
-    pub(super) const fn groups(&self) -> usize {
+    pub(crate) const fn groups(&self) -> usize {
         self.groups as usize
     }
 
     /// The n-th group of the flow with this digest.
     #[inline(always)]
-    pub(super) fn group(&self, digest: u64, n: usize) -> Group {
-        match &self.cut {
-            Cut::Blocked(parts) => parts[n % BLOCKED_GROUPS_LIMIT].group(digest, |word| word),
-            Cut::Spread(spread) => spread.group(digest, n as u32),
+    pub(crate) fn group(&self, digest: u64, n: usize) -> CellGroup {
+        match &self.parts {
+            Parts::Blocked(parts) => parts[n % BLOCKED_GROUPS_LIMIT].group(digest, |word| word),
+            Parts::Spread(spread) => spread.group(digest, n as u32),
         }
     }
 
-    /// All groups of an element that belongs to a flow: spread, its cells have nothing to do with
-    /// those of its other elements, blocked they are in the same lines.
+    /// All groups of one element of a flow. Spread, they are independent of the flow's other elements;
+    /// blocked, they are in the same lines.
     #[inline]
-    pub(super) fn groups_of_element(
+    pub(crate) fn groups_of_element(
         &self,
         digest: u64,
         element: u64,
-    ) -> impl Iterator<Item = Group> {
-        // Scrambled, so that no element's hashes are another's, shifted.
+    ) -> impl Iterator<Item = CellGroup> {
+        // Mixed, so that the hashes of one element are not those of another, shifted.
         let salt = mix(1 + element);
         let salted = move |word| mix(word ^ salt);
-        (0..self.groups()).map(move |n| match &self.cut {
-            Cut::Blocked(parts) => parts[n % BLOCKED_GROUPS_LIMIT].group(digest, salted),
-            Cut::Spread(spread) => spread.group(salted(digest), n as u32),
+        (0..self.groups()).map(move |n| match &self.parts {
+            Parts::Blocked(parts) => parts[n % BLOCKED_GROUPS_LIMIT].group(digest, salted),
+            Parts::Spread(spread) => spread.group(salted(digest), n as u32),
         })
     }
 
     /// The slots of the n-th group, in the order of a flow's hashes.
     #[inline(always)]
-    pub(super) fn slots(&self, n: usize, group: &Group) -> Slots<'_> {
+    pub(crate) fn slots(&self, n: usize, group: &CellGroup) -> Slots<'_> {
         let SlotParts { count, parts } = &self.slots[n % BLOCKED_GROUPS_LIMIT];
         let parts = parts.get(..*count as usize).unwrap_or(parts);
         Slots { parts: parts.iter(), left: group.word }
     }
 }
 
-impl Group {
+impl CellGroup {
     /// No cells.
-    pub(super) const EMPTY: Group = Group { line: 0, word: 0 };
+    pub(crate) const EMPTY: CellGroup = CellGroup { line: 0, word: 0 };
 
     #[inline(always)]
-    pub(super) const fn line(&self) -> usize {
+    pub(crate) const fn line(&self) -> usize {
         self.line as usize
     }
 }
 
 impl LinePart {
     #[inline(always)]
-    fn group(&self, digest: u64, salted: impl FnOnce(u64) -> u64) -> Group {
+    fn group(&self, digest: u64, salted: impl FnOnce(u64) -> u64) -> CellGroup {
         let (line, word) = digit(mix(digest.wrapping_add(self.stream)), self.lines.into());
         let word = match self.before {
             0 => salted(word),
             before => word_of(salted(word), before),
         };
-        Group { line: self.first + line, word }
+        CellGroup { line: self.first + line, word }
     }
 }
 
 /// Slots of one line, each from its own part of the line.
-pub(super) struct Slots<'l> {
+pub(crate) struct Slots<'l> {
     parts: std::slice::Iter<'l, SlotPart>,
     left: u64,
 }
@@ -246,24 +247,24 @@ impl Iterator for Slots<'_> {
 
 impl Spread {
     #[inline]
-    fn group(&self, digest: u64, n: u32) -> Group {
+    fn group(&self, digest: u64, n: u32) -> CellGroup {
         // Half a word for each.
         let bits = (word_of(digest, n / 2) >> (32 * (n % 2))) as u32;
         let cell = n * self.cells_per_part + scale(bits, self.cells_per_part);
         let (line, _) = digit(self.lines_per_cell, cell.into());
         let slot = cell - line * self.cells_per_line;
-        Group { line, word: u64::from(slot) << KNOWN_SHIFT }
+        CellGroup { line, word: u64::from(slot) << KNOWN_SHIFT }
     }
 }
 
-/// Shares lines and hashes out: as even as can be, lines in proportion to hashes. Says how many
-/// groups there are.
+/// Divides lines and hashes as evenly as possible, lines in proportion to hashes. Returns the number
+/// of groups first.
 fn blocked(
     all_lines: u32,
     lines: u32,
     hashes: u32,
     cells_per_line: u32,
-) -> (u32, Cut, [SlotParts; BLOCKED_GROUPS_LIMIT]) {
+) -> (u32, Parts, [SlotParts; BLOCKED_GROUPS_LIMIT]) {
     let mut line_parts = [LinePart::default(); BLOCKED_GROUPS_LIMIT];
     let mut slot_parts = [SlotParts::default(); BLOCKED_GROUPS_LIMIT];
     let (mut groups, mut first, mut hashes_before) = (0, 0, 0);
@@ -281,10 +282,10 @@ fn blocked(
         }
         first = end;
     }
-    (groups as u32, Cut::Blocked(line_parts), slot_parts)
+    (groups as u32, Parts::Blocked(line_parts), slot_parts)
 }
 
-/// Cuts a line for so many hashes, of which so many come before those of this group.
+/// Divides a line for `hashes` hashes, of which `before` belong to earlier groups.
 fn slots_of(hashes: u32, before: u32, cells_per_line: u32) -> SlotParts {
     // Cells for each hash, in 65,536ths, rounded up.
     let share = (cells_per_line << 16).div_ceil(hashes);
@@ -297,7 +298,7 @@ fn slots_of(hashes: u32, before: u32, cells_per_line: u32) -> SlotParts {
     SlotParts { count, parts: std::array::from_fn(part) }
 }
 
-/// The n-th word of the SplitMix64 stream from here.
+/// The n-th word of the SplitMix64 stream that starts at `from`.
 #[inline]
 const fn word_of(from: u64, n: u32) -> u64 {
     mix(from.wrapping_add((n as u64).wrapping_mul(GOLDEN)))
@@ -359,7 +360,7 @@ mod tests {
     }
 
     /// The line and the slot of each cell.
-    fn cells(layout: &Layout, groups: impl Iterator<Item = Group>) -> Vec<[usize; 2]> {
+    fn cells(layout: &Layout, groups: impl Iterator<Item = CellGroup>) -> Vec<[usize; 2]> {
         let cells = groups
             .enumerate()
             .flat_map(|(n, group)| layout.slots(n, &group).map(move |slot| [group.line(), slot]));

@@ -1,59 +1,83 @@
-//! Where flows and their states are kept: one structure a file, all behind [`Store`].
+//! Approximate maps from flows to small states, in fixed memory: what an approximate concurrent
+//! state machine keeps per flow.
 //!
 //! # Properties
 //!
-//! A store is one shard: the worker that owns it calls it, and nothing else does. Memory is
-//! allocated when it is made and never grows (but for the uncapped [`Exact`] and [`History`], the oracle). Stores
-//! read no clock: the caller says which [`Epoch`] it is, and never goes back. What an operation
-//! answers depends on the operations before it and their epochs alone, never on when
-//! [`Store::sweep`] came by.
+//! * All structures implement [`Store`]: one shard, driven by one thread. Shards share nothing.
+//! * Memory is allocated when a store is made and never grows (except [`Exact::growing`] and
+//!   [`History`]). [`CellFilter`], [`Dbf`] and [`Fcf`] also work on borrowed bytes of any alignment.
+//! * No clock, no I/O: the caller supplies the time as an [`Epoch`] that never goes back. Answers
+//!   depend on the operations before and their epochs alone, never on when [`Store::sweep`] ran.
+//! * Answers may be wrong, with a probability that the memory determines; "don't know" is one of
+//!   the answers ([`Lookup`]).
 //!
 //! # Usage
 //!
-//! [`with_store`] picks the structure once per run and hands a generic function a way to make its
-//! shards.
+//! A [`StoreSpec`] says which structure, for how many flows and at which error rate; its
+//! [`Sizing`] has the cells, hashes and bits that this takes in all of the
+//! [`FlowId::SHARDS`] shards.
+//!
+//! ```
+//! use acsm_filters::{Backend, Epoch, Fcf, FlowId, HashKey, Lookup, State, Store, StoreSpec};
+//!
+//! let spec = StoreSpec { flows: 1_000_000, ..StoreSpec::new(Backend::Fcf, 6) };
+//! let sizing = spec.sizing()?;
+//! println!("{:.1} bits per flow", sizing.bits_per_flow);
+//! let mut shard = Fcf::<true>::new(6, &sizing)?;
+//!
+//! // A flow is known by its keyed digest.
+//! let key = HashKey::from_seed(1);
+//! let place = shard.locate(FlowId(key.digest([443, 51_234])), ());
+//! let (opening, open) = (State::new(0).unwrap(), State::new(2).unwrap());
+//!
+//! shard.insert(&place, opening, Epoch(0).stamp());
+//! let found = shard.lookup(&place, Epoch(0));
+//! shard.modify(&place, &found, open, Epoch(0).stamp());
+//!
+//! assert_eq!(shard.lookup(&place, Epoch(1)).answer, Lookup::Known(open));
+//! assert_eq!(shard.lookup(&place, Epoch(2)).answer, Lookup::Absent); // idle for too long
+//! # Ok::<(), acsm_filters::StoreError>(())
+//! ```
 //!
 //! # Implementation
 //!
-//! | file | what |
+//! | modules | subject |
 //! |---|---|
-//! | `exact` | hash table of full keys, with generations of least recently used flows |
-//! | `dbf` | Bloom filter of (flow, state), 2-bit counters |
-//! | `sbf`, `kbf`, `bhbf` | what one cell does: a [`CellRule`] each |
-//! | `fcf` | fingerprints and states in a cuckoo table |
-//! | `filter` | the rest of a cell filter, the same for each rule |
-//! | `gate` | what flows pass with their second packet, before any store |
-//! | `recent` | what a store said of the flows met last |
-//! | `recycling` | stores that empty themselves when full, at once or by halves |
-//! | `static_set` | no store of flows: Bloom-α, for sets that never change |
-//! | `cells`, `line` | packed cells with stamps, by line |
-//! | `lanes`, `planes`, `cell_set` | several cells of a line at once: their values, their stamps, which they are |
-//! | `layout`, `aging` | a flow's positions; epochs |
+//! | `digest`, `rng`, `memory`, `prefetch` | keyed digests, seeded randomness, tables in huge pages |
+//! | `spec` | from a specification to cells, hashes and bits |
+//! | `store`, `state`, `stats`, `error` | the interface |
+//! | `aging` | epochs and stamps: the aging rule |
+//! | `line`, `cells`, `layout` | lines of 64 bytes, cells in lines, the cells of a flow |
+//! | `cell_filter` | filters of shared cells, with a [`CellRule`] each: `sbf`, `kbf`, `bhbf` |
+//! | `codes` | codes for states, of `kbf` and `bhbf` |
+//! | `dbf`, `fcf`, `exact` | the other structures |
+//! | `recycling`, `gate` | stores that empty themselves; admission with the second packet |
+//! | `static_set` | not a store of flows: Bloom-α, for sets that never change |
 //!
 //! # References
 //!
-//! Bonomi et al., *Beyond Bloom Filters* (SIGCOMM 2006); Xiong et al., *kBF* (INFOCOM 2014, and
-//! its journal version); Qiao et al., *Fast Bloom Filters and Their Generalization* (2013); Dozier
-//! et al., *Modeling Average False Positive Rates of Recycling Bloom Filters*; Fan et al., *Cuckoo
-//! Filter* (CoNEXT 2014). For `bhbf` see its module.
+//! Bonomi et al., *Beyond Bloom Filters: From Approximate Membership Checks to Approximate State
+//! Machines* (SIGCOMM 2006, "ACSM 2006"); Xiong et al., *kBF: a Bloom Filter for Key-Value Storage
+//! with an Application on Approximate State Machines* (INFOCOM 2014, and its journal version); Pei
+//! et al., *BhBF* (TKDD 2022); Fan et al., *Cuckoo Filter* (CoNEXT 2014); Qiao et al., *Fast Bloom
+//! Filters and Their Generalization* (TPDS 2014); Dozier et al., *Modeling Average False Positive
+//! Rates of Recycling Bloom Filters*.
 
 mod aging;
 mod bhbf;
-mod cell_set;
+mod cell_filter;
 mod cells;
+mod codes;
 mod dbf;
 pub mod digest;
 mod error;
 mod exact;
 mod fcf;
-mod filter;
 mod gate;
 mod kbf;
-mod lanes;
 mod layout;
 mod line;
 pub mod memory;
-mod planes;
 pub mod prefetch;
 mod recycling;
 pub mod rng;
@@ -66,20 +90,26 @@ mod store;
 
 pub use aging::{Epoch, Stamp};
 pub use bhbf::{Bhbf, BhbfRule};
-pub use dbf::{Dbf, FlowDigest};
+pub use cell_filter::{CellFilter, CellHandle, CellPlace, CellRule};
+pub use codes::Encodings;
+pub use dbf::{Dbf, DbfPlace};
+pub use digest::{FlowId, HashKey};
 pub use error::StoreError;
 pub use exact::{Exact, ExactHandle, ExactPlace, FlowLookups, History};
-pub use fcf::{Fcf, FcfPlace, Matches};
-pub use filter::{CellFilter, CellHandle, CellPlace, CellRule};
-pub use gate::{Gate, GateStats, Gated, GatedHandle, GatedPlace};
-pub use kbf::{Encodings, Kbf, KbfRule};
+pub use fcf::{Fcf, FcfHandle, FcfPlace};
+pub use gate::{Gate, Gated, GatedHandle, GatedPlace};
+pub use kbf::{Kbf, KbfRule};
+pub use line::{Line, LineArray, OwnedLines, array_bytes};
 pub use recycling::{Erase, Recycling, RecyclingHandle};
-pub use sbf::{Sbf, SbfRule};
-pub use static_set::{Membership, StaticSet, StaticSetSpec};
-pub use stats::StoreStats;
-pub use store::{Found, Insertion, Lines, Store};
-
-pub use digest::{FlowId, HashKey};
 pub use rng::Random;
+pub use sbf::{Sbf, SbfRule};
 pub use spec::*;
 pub use state::{Lookup, State};
+pub use static_set::{Membership, StaticSet, StaticSetSpec};
+pub use stats::{GateStats, StoreStats};
+pub use store::{Found, Insertion, Lines, Store};
+
+/// Runs the example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,209 +1,340 @@
-//! One line of packed cells: 64 bytes that hold cells, their stamps and a mark.
+//! The format of a line, 64 bytes of fields with their stamps and a mark; and tables of lines.
 //!
-//! From its start:
+//! From its start, in bits:
 //!
-//! | | with timer | without |
-//! |---|---|---|
-//! | cells, `BITS` wide | 160, 120, 48, 26, 14 for 1, 2, 8, 16, 32 bits | 512, 256, 64, 32, 16 |
-//! | the lower bits of all stamps, then the upper, in whole bytes | as many | none |
-//! | mark | the last 4 bytes | none |
+//! | part | size |
+//! |---|---|
+//! | fields: cells or slots, `field_bits` each | up to a whole byte |
+//! | with the timer: the lower bits of all stamps | one per field, up to a whole byte where that fits |
+//! | the upper bits of all stamps | the same |
+//! | unused | |
+//! | the mark, little-endian | the last 32 |
+//!
+//! A field, its stamp and the mark share one cache line, so aging costs no memory access of its
+//! own. A field is empty if it is 0; the stamp of an empty field means nothing.
 
-use super::aging::{Epoch, Stamp, is_in_window};
-use super::cell_set::{BANK_CELLS, CellSet};
-use super::lanes::{lanes_in_use, lanes_of, lanes_per_word};
-use super::planes::StampPlanes;
-use crate::spec::{Expire, LINE_BYTES, cells_per_line};
+use std::ops::DerefMut;
 
-/// Cells of `BITS` bits (1, 2, 8, 16 or 32), with stamps if they are `TIMED`. Zero is empty.
-#[derive(Clone, Copy)]
-#[repr(align(64))]
-pub(super) struct Line<const BITS: u32, const TIMED: bool>([u8; LINE_BYTES]);
+use crate::aging::{Age, Epoch, StampPlanes, is_all_stale, is_in_window};
+use crate::digest::FlowId;
+use crate::error::StoreError;
+use crate::memory::{Arena, Table, allocate_in};
+use crate::prefetch::prefetch;
+use crate::spec::{LINE_BYTES, Sizing};
 
+/// The bytes of a line. No alignment is required; in an [`Arena`] each line is one cache line.
+pub type Line = [u8; LINE_BYTES];
+
+/// Lines that a store has allocated for itself.
+pub type OwnedLines = Table<Line>;
+
+/// The lines of a store: owned, or borrowed as `&mut [Line]`.
+pub trait LineArray: DerefMut<Target = [Line]> + Send {}
+
+impl<L: DerefMut<Target = [Line]> + Send> LineArray for L {}
+
+/// All fields empty.
+const EMPTY: Line = [0; LINE_BYTES];
 const WORD_BYTES: usize = size_of::<u64>();
+const MARK_BIT: usize = 8 * LINE_BYTES - u32::BITS as usize;
 
-impl<const BITS: u32, const TIMED: bool> Line<BITS, TIMED> {
-    pub(super) const CELLS: usize =
-        cells_per_line(BITS, if TIMED { Expire::Timer } else { Expire::None });
-    const STAMPS: usize = (Self::CELLS * BITS as usize).div_ceil(8);
-    const PLANE_BYTES: usize = Self::CELLS.div_ceil(8);
-    const MARK: usize = LINE_BYTES - size_of::<Epoch>();
-    const BANKS: usize = CellSet::<BITS, TIMED>::BANKS;
+/// How many fields one word of stamps is for.
+pub(crate) const BANK_FIELDS: usize = u64::BITS as usize;
 
-    /// All cells empty.
-    pub(super) const EMPTY: Self = Line([0; LINE_BYTES]);
+/// The bytes of one array of lines of this size: what a store over borrowed bytes takes. There is
+/// one array per shard, or two in two phases.
+pub fn array_bytes(sizing: &Sizing) -> usize {
+    let arrays = FlowId::SHARDS as u64 * sizing.phases.max(1);
+    ((sizing.bits - sizing.gate_bits) / 8 / arrays) as usize
+}
 
-    /// The cells touched in this epoch. It says nothing of cells that are empty.
+/// Where the parts of a line are.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Format {
+    fields: usize,
+    /// The first bit of the lower bits of all stamps, which is where the fields end.
+    low: usize,
+    /// The first bit of the upper bits.
+    high: usize,
+    /// Words of stamps, for 64 fields each: none without a timer.
+    banks: usize,
+}
+
+impl Format {
+    /// The format of a line with this many fields.
+    pub(crate) const fn new(fields: usize, field_bits: u32, timed: bool) -> Format {
+        let low = (fields * field_bits as usize).next_multiple_of(8);
+        let whole_bytes = fields.next_multiple_of(8);
+        let plane = if low + 2 * whole_bytes <= MARK_BIT { whole_bytes } else { fields };
+        let banks = if timed { fields.div_ceil(BANK_FIELDS) } else { 0 };
+        Format { fields, low, high: low + plane, banks }
+    }
+
+    /// How many words the stamps of a line take.
     #[inline(always)]
-    pub(super) fn fresh(&self, now: Epoch) -> CellSet<BITS, TIMED> {
-        CellSet::from_banks(|bank| self.stamps(bank).fresh(self.mark(), now))
+    pub(crate) const fn banks(&self) -> usize {
+        self.banks
     }
 
-    /// The cells touched in this epoch or the one before. It says nothing of cells that are empty.
+    /// Of 64 fields, those touched in this epoch.
     #[inline(always)]
-    pub(super) fn alive(&self, now: Epoch) -> CellSet<BITS, TIMED> {
-        CellSet::from_banks(|bank| self.alive_in(bank, now))
+    pub(crate) fn fresh(&self, line: &Line, bank: usize, now: Epoch) -> u64 {
+        self.stamps(line, bank).fresh(mark(line), now)
     }
 
-    /// Not inlined: few look-ups ask, and the others are quicker without what it takes.
-    #[inline(never)]
-    fn alive_in(&self, bank: usize, now: Epoch) -> u64 {
-        self.stamps(bank).alive(self.mark(), now)
+    /// Of 64 fields, those touched in this epoch or the one before.
+    #[inline(always)]
+    pub(crate) fn alive(&self, line: &Line, bank: usize, now: Epoch) -> u64 {
+        self.stamps(line, bank).alive(mark(line), now)
     }
 
-    /// Whether the line must be cleared of stale cells before it takes stamps of `now`.
+    /// The age of one of the first 64 fields.
     #[inline]
-    pub(super) fn is_outdated(&self, now: Epoch) -> bool {
-        TIMED && !is_in_window(now, self.mark())
+    pub(crate) fn age(&self, line: &Line, field: usize, now: Epoch) -> Age {
+        self.stamps(line, 0).age(field, mark(line), now)
     }
 
-    /// Leaves a stamp on some cells. What it leaves on an empty one says nothing.
+    /// Stamps some of 64 fields with an epoch.
     #[inline(always)]
-    pub(super) fn stamp(&mut self, cells: CellSet<BITS, TIMED>, stamp: Stamp) {
-        for bank in 0..Self::BANKS {
-            let stamps = self.stamps(bank).with(cells.bank(bank), stamp);
-            self.set_stamps(bank, stamps);
-        }
+    pub(crate) fn stamp(&self, line: &mut Line, bank: usize, fields: u64, epoch: Epoch) {
+        self.set_stamps(line, bank, self.stamps(line, bank).with(fields, epoch));
     }
 
-    /// Clears the stale cells and marks the line with `now`; returns how many cells were stale.
-    pub(super) fn clear_stale(&mut self, now: Epoch) -> u64 {
-        let mark = self.mark();
-        self.0[Self::MARK..].copy_from_slice(&now.0.to_le_bytes());
-        // Stamps of empty cells say nothing: there is nothing to clear.
-        if self.seems_empty() {
+    /// Empties the stale fields and marks the line with `now`. `clear` gets the line, the number of
+    /// the first of 64 fields and which of them are stale; it returns how many of these were in
+    /// use, as does this.
+    #[inline(always)]
+    pub(crate) fn clear_stale(
+        &self,
+        line: &mut Line,
+        now: Epoch,
+        clear: impl Fn(&mut Line, usize, u64) -> u64,
+    ) -> u64 {
+        let before = mark(line);
+        line[MARK_BIT / 8..].copy_from_slice(&now.0.to_le_bytes());
+        if self.seems_empty(line) {
             return 0;
         }
-        match now.0.wrapping_sub(mark.0) {
-            0..=3 => self.clear(now, |stamps| !stamps.alive(mark, now)),
-            // The way of most lines: to know that all is stale makes it short.
-            _ => self.clear(now, |_| u64::MAX),
+        // Most lines are all stale by then: a path of its own, which reads no stamps.
+        match is_all_stale(before, now) {
+            true => self.clear_where(line, now, |_| u64::MAX, clear),
+            false => self.clear_where(line, now, |stamps| !stamps.alive(before, now), clear),
         }
     }
 
-    /// Clears the cells that are stale by their stamps; returns how many were in use.
     #[inline(always)]
-    fn clear(&mut self, now: Epoch, stale: impl Fn(StampPlanes) -> u64) -> u64 {
+    fn clear_where(
+        &self,
+        line: &mut Line,
+        now: Epoch,
+        stale: impl Fn(StampPlanes) -> u64,
+        clear: impl Fn(&mut Line, usize, u64) -> u64,
+    ) -> u64 {
         let mut cleared = 0;
-        for bank in 0..Self::BANKS {
-            let stamps = self.stamps(bank);
-            let stale = stale(stamps) & Self::cells_of(bank);
-            if stale == 0 {
-                continue;
-            }
-            // What is empty now gets a stamp that the next sweep need not stop at.
-            self.set_stamps(bank, stamps.with(stale, now.stamp()));
-            let first = bank * BANK_CELLS;
-            for cell in (0..BANK_CELLS.min(Self::CELLS - first)).step_by(lanes_per_word(BITS)) {
-                cleared += self.clear_lanes(first + cell, stale >> cell);
+        for bank in 0..self.banks {
+            let stamps = self.stamps(line, bank);
+            let stale = stale(stamps) & self.fields_of(bank);
+            if stale != 0 {
+                // Stamped as fresh, the empty fields are skipped by the next sweep.
+                self.set_stamps(line, bank, stamps.with(stale, now));
+                cleared += clear(line, bank * BANK_FIELDS, stale);
             }
         }
         cleared
     }
 
-    /// The value of a cell, be it stale.
-    #[inline]
-    pub(super) fn value(&self, slot: usize) -> u32 {
-        let bytes = &self.0;
-        match BITS {
-            8 => u32::from(bytes[slot]),
-            16 => u32::from(u16::from_le_bytes([bytes[2 * slot], bytes[2 * slot + 1]])),
-            32 => {
-                let at = 4 * slot;
-                u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
-            }
-            _ => {
-                let bit = slot * BITS as usize;
-                u32::from(bytes[bit / 8] >> (bit % 8)) & ((1 << BITS) - 1)
-            }
-        }
-    }
-
-    #[inline]
-    pub(super) fn set_value(&mut self, slot: usize, value: u32) {
-        let bytes = &mut self.0;
-        match BITS {
-            8 => bytes[slot] = value as u8,
-            16 => bytes[2 * slot..2 * slot + 2].copy_from_slice(&(value as u16).to_le_bytes()),
-            32 => bytes[4 * slot..4 * slot + 4].copy_from_slice(&value.to_le_bytes()),
-            _ => {
-                let bit = slot * BITS as usize;
-                let mask = ((1u32 << BITS) - 1) as u8;
-                let byte = &mut bytes[bit / 8];
-                *byte = *byte & !(mask << (bit % 8)) | (value as u8 & mask) << (bit % 8);
-            }
-        }
-    }
-
-    /// The stamps of up to 64 cells, and whatever comes behind them.
+    /// The stamps of up to 64 fields, and whatever bits come after them.
     #[inline(always)]
-    fn stamps(&self, bank: usize) -> StampPlanes {
-        let plane = |at| {
-            let (first, shift) = word_around(at + bank * WORD_BYTES);
-            let word = self.0.get(first..).and_then(<[u8]>::first_chunk);
-            word.map_or(0, |bytes| u64::from_le_bytes(*bytes)) >> shift
-        };
-        StampPlanes { low: plane(Self::STAMPS), high: plane(Self::STAMPS + Self::PLANE_BYTES) }
+    fn stamps(&self, line: &Line, bank: usize) -> StampPlanes {
+        let plane = |from: usize| bits_from(line, from + bank * BANK_FIELDS);
+        StampPlanes { low: plane(self.low), high: plane(self.high) }
     }
 
-    /// Puts the stamps of up to 64 cells back, with whatever comes behind them: the upper bits
-    /// after the lower, behind which they come.
+    /// Writes the stamps of up to 64 fields back, with whatever bits come after them. The upper
+    /// bits come after the lower ones, so they are written last.
     #[inline(always)]
-    fn set_stamps(&mut self, bank: usize, stamps: StampPlanes) {
-        let mut set_plane = |at, plane: u64| {
-            let (first, shift) = word_around(at + bank * WORD_BYTES);
-            if let Some(bytes) = self.word_at(first) {
-                let before = u64::from_le_bytes(*bytes) & !(u64::MAX << shift);
-                *bytes = (before | plane << shift).to_le_bytes();
-            }
-        };
-        set_plane(Self::STAMPS, stamps.low);
-        set_plane(Self::STAMPS + Self::PLANE_BYTES, stamps.high);
+    fn set_stamps(&self, line: &mut Line, bank: usize, stamps: StampPlanes) {
+        set_bits_from(line, self.low + bank * BANK_FIELDS, u64::MAX, stamps.low);
+        set_bits_from(line, self.high + bank * BANK_FIELDS, u64::MAX, stamps.high);
     }
 
-    /// Those of the 64 cells of a bank that there are.
+    /// Those of the 64 fields of a bank that exist.
     #[inline(always)]
-    const fn cells_of(bank: usize) -> u64 {
-        match Self::CELLS - bank * BANK_CELLS {
-            cells @ ..BANK_CELLS => (1 << cells) - 1,
+    const fn fields_of(&self, bank: usize) -> u64 {
+        match self.fields - bank * BANK_FIELDS {
+            fields @ ..BANK_FIELDS => (1 << fields) - 1,
             _ => u64::MAX,
         }
     }
 
-    #[inline]
-    fn mark(&self) -> Epoch {
-        Epoch(self.0.last_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes)))
-    }
-
-    /// Whether no cell is in use; may be false where they are followed by stamps within a word.
-    #[inline]
-    fn seems_empty(&self) -> bool {
-        let (words, _) = self.0.as_chunks();
-        let of_cells = words.iter().take(Self::STAMPS.div_ceil(WORD_BYTES));
-        of_cells.fold(0, |any, &word| any | u64::from_le_bytes(word)) == 0
-    }
-
-    #[inline]
-    fn word_at(&mut self, byte: usize) -> Option<&mut [u8; WORD_BYTES]> {
-        self.0.get_mut(byte..).and_then(<[u8]>::first_chunk_mut)
-    }
-
-    /// Empties those of the cells from `first` on whose bits are set; says how many were in use.
-    #[inline]
-    fn clear_lanes(&mut self, first: usize, stale: u64) -> u64 {
-        let Some(bytes) = self.word_at(first * BITS as usize / 8) else { return 0 };
-        let cells = u64::from_le_bytes(*bytes);
-        if cells == 0 {
-            return 0;
-        }
-        let lanes = lanes_of::<BITS>(stale);
-        *bytes = (cells & !lanes).to_le_bytes();
-        lanes_in_use::<BITS>(cells & lanes).into()
+    /// Whether no field is in use; may be false for an empty line if stamps share a word with
+    /// fields.
+    #[inline(always)]
+    fn seems_empty(&self, line: &Line) -> bool {
+        let (words, _) = line.as_chunks();
+        let of_fields = words.iter().take(self.low.div_ceil(8 * WORD_BYTES));
+        of_fields.fold(0, |any, &word| any | u64::from_le_bytes(word)) == 0
     }
 }
 
-/// Where in the line a word lies that has the bytes from `at` on, and how many bits come before.
+/// The epoch in which a line was last cleared of stale fields.
 #[inline(always)]
-const fn word_around(at: usize) -> (usize, usize) {
+fn mark(line: &Line) -> Epoch {
+    Epoch(line.last_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes)))
+}
+
+/// The bits of a line from `bit` on: 57 or more, or all that are left.
+#[inline(always)]
+pub(crate) fn bits_from(line: &Line, bit: usize) -> u64 {
+    let (byte, shift) = word_around(bit);
+    let word = line.get(byte..).and_then(<[u8]>::first_chunk);
+    word.map_or(0, |bytes| u64::from_le_bytes(*bytes)) >> shift
+}
+
+/// Replaces those of the bits from `bit` on that are set in `mask`.
+#[inline(always)]
+pub(crate) fn set_bits_from(line: &mut Line, bit: usize, mask: u64, bits: u64) {
+    let (byte, shift) = word_around(bit);
+    if let Some(bytes) = line.get_mut(byte..).and_then(<[u8]>::first_chunk_mut) {
+        let kept = u64::from_le_bytes(*bytes) & !(mask << shift);
+        *bytes = (kept | (bits & mask) << shift).to_le_bytes();
+    }
+}
+
+/// Where in a line a word starts that has the bits from `bit` on, and how many bits come before.
+/// It never reaches beyond the end of the line.
+#[inline(always)]
+const fn word_around(bit: usize) -> (usize, usize) {
     let last = LINE_BYTES - WORD_BYTES;
-    if at <= last { (at, 0) } else { (last, 8 * (at - last)) }
+    let byte = if bit / 8 < last { bit / 8 } else { last };
+    (byte, bit - 8 * byte)
+}
+
+/// Lines, with a count of their fields in use and the position of the sweep.
+pub(crate) struct LineTable<L> {
+    lines: L,
+    usage: Usage,
+    swept_lines: usize,
+    swept_epoch: Epoch,
+}
+
+/// Fields in use, and fields cleared because they were stale.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Usage {
+    /// Stale fields that are not yet cleared included.
+    pub(crate) occupied: u64,
+    pub(crate) aged: u64,
+}
+
+impl Usage {
+    /// So many stale fields were cleared.
+    #[inline]
+    pub(crate) fn clear(&mut self, fields: u64) {
+        self.aged += fields;
+        self.occupied -= fields;
+    }
+}
+
+impl LineTable<OwnedLines> {
+    /// Empty lines.
+    pub(crate) fn new_in(arena: &Arena, lines: usize) -> Result<Self, StoreError> {
+        Ok(LineTable::of(allocate_in(arena, lines, EMPTY)?, 0))
+    }
+}
+
+impl<'a> LineTable<&'a mut [Line]> {
+    /// Lines in borrowed bytes, of which `in_use` counts the fields that are in use.
+    pub(crate) fn over(
+        bytes: &'a mut [u8],
+        lines: usize,
+        in_use: impl Fn(&Line) -> u64,
+    ) -> Result<Self, StoreError> {
+        let (needed, given) = (lines.saturating_mul(LINE_BYTES), bytes.len());
+        if needed != given {
+            return Err(StoreError::WrongLength { needed, given });
+        }
+        let (lines, _) = bytes.as_chunks_mut();
+        let occupied = lines.iter().map(in_use).sum();
+        Ok(LineTable::of(lines, occupied))
+    }
+}
+
+impl<L> LineTable<L> {
+    fn of(lines: L, occupied: u64) -> Self {
+        let usage = Usage { occupied, aged: 0 };
+        LineTable { lines, usage, swept_lines: 0, swept_epoch: Epoch(0) }
+    }
+
+    pub(crate) fn usage(&self) -> Usage {
+        self.usage
+    }
+}
+
+impl<L: LineArray> LineTable<L> {
+    pub(crate) fn len(&self) -> usize {
+        self.lines.len()
+    }
+
+    /// Starts loading a line.
+    #[inline]
+    pub(crate) fn prefetch(&self, line: usize) {
+        prefetch(self.lines.get(line));
+    }
+
+    #[inline]
+    pub(crate) fn line(&self, line: usize) -> &Line {
+        &self.lines[line]
+    }
+
+    #[inline]
+    pub(crate) fn line_mut(&mut self, line: usize) -> (&mut Line, &mut Usage) {
+        (&mut self.lines[line], &mut self.usage)
+    }
+
+    /// A line that can take stamps of `now`: if it is outside its window, it is cleared of stale
+    /// fields by `clear_stale`, which returns how many were in use.
+    #[inline(always)]
+    pub(crate) fn fresh_line_mut(
+        &mut self,
+        line: usize,
+        now: Epoch,
+        clear_stale: impl FnOnce(&mut Line) -> u64,
+    ) -> (&mut Line, &mut Usage) {
+        let line = &mut self.lines[line];
+        if !is_in_window(mark(line), now) {
+            self.usage.clear(clear_stale(line));
+        }
+        (line, &mut self.usage)
+    }
+
+    /// Empties all lines.
+    pub(crate) fn erase(&mut self) {
+        self.lines.fill(EMPTY);
+        self.usage.occupied = 0;
+    }
+
+    /// Clears the next lines of stale fields, with `clear_stale`; returns how many fields these
+    /// lines have: 0 when all lines have been swept in this epoch.
+    pub(crate) fn sweep(
+        &mut self,
+        now: Epoch,
+        budget_fields: usize,
+        fields_per_line: usize,
+        clear_stale: impl Fn(&mut Line) -> u64,
+    ) -> usize {
+        if self.swept_epoch != now {
+            (self.swept_epoch, self.swept_lines) = (now, 0);
+        }
+        let begin = self.swept_lines;
+        let end = self.lines.len().min(begin + budget_fields.div_ceil(fields_per_line));
+        for line in self.lines.iter_mut().take(end).skip(begin) {
+            self.usage.clear(clear_stale(line));
+        }
+        self.swept_lines = end;
+        // Loaded by the time the next sweep needs them.
+        for next in end..end + (end - begin) {
+            self.prefetch(next);
+        }
+        (end - begin) * fields_per_line
+    }
 }

@@ -1,9 +1,9 @@
-//! Memory for tables that are looked up at random.
+//! Memory for tables with random access.
 //!
-//! Tables that belong together lie together, so that the system can back them with huge pages:
-//! the processor then finds any of their lines without a walk through its page tables, and a
-//! program that begins takes a page fault for every 2 MiB, not for every 4 KiB. Where there are no
-//! huge pages it is memory like any other.
+//! Tables that are used together are allocated together, so that the system can back them with huge
+//! pages: then an access needs no walk through the page tables, and a program that starts takes one
+//! page fault per 2 MiB instead of one per 4 KiB. Where there are no huge pages it is ordinary
+//! memory.
 #![allow(unsafe_code)]
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
@@ -13,14 +13,15 @@ use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
+use crate::error::StoreError;
 use crate::spec::LINE_BYTES;
 
 const HUGE_PAGE_BYTES: usize = 2 << 20;
 
-/// Room for tables that belong together. Each begins with a cache line.
+/// Memory for tables that are used together. Each table starts at a cache line.
 ///
 /// ```
-/// use acsm_filters::Arena;
+/// use acsm_filters::memory::Arena;
 ///
 /// let arena = Arena::with_capacity(4 << 20);
 /// let mut tables: Vec<_> = (0..4).map(|n| arena.table(1 << 17, n as u64).unwrap()).collect();
@@ -41,14 +42,14 @@ struct Rest {
     used: usize,
 }
 
-/// Memory from the system, given back when the last table in it is gone.
+/// Memory from the system, freed with the last table in it.
 #[derive(Debug)]
 struct Chunk {
     start: NonNull<u8>,
     layout: Layout,
 }
 
-/// A fixed number of elements, a slice that owns itself.
+/// A fixed number of elements in an [`Arena`]: an owned slice.
 pub struct Table<T> {
     start: NonNull<T>,
     len: usize,
@@ -57,13 +58,13 @@ pub struct Table<T> {
 }
 
 impl Arena {
-    /// Room for about so many bytes, taken with the first table. A table that does not fit any more
-    /// gets memory of its own, and what was left is given up.
+    /// An arena of about this many bytes, allocated with the first table. A table that does not fit
+    /// gets memory of its own, and the rest of the old memory stays unused.
     pub fn with_capacity(bytes: usize) -> Arena {
         Arena { capacity: bytes, rest: RefCell::default() }
     }
 
-    /// A table of `len` times `value`; nothing, if there is not so much memory.
+    /// A table of `len` times `value`; `None` if the memory cannot be allocated.
     pub fn table<T: Copy>(&self, len: usize, value: T) -> Option<Table<T>> {
         const { assert!(align_of::<T>() <= LINE_BYTES) };
         let bytes = len.checked_mul(size_of::<T>())?.checked_next_multiple_of(LINE_BYTES)?;
@@ -85,7 +86,8 @@ impl Arena {
         Some(Table { start, len, _chunk: Arc::clone(chunk) })
     }
 
-    /// The same where memory is no question; without it the program ends, as with any collection.
+    /// The same for a small table: if the memory cannot be allocated the program aborts, as with any
+    /// collection of the standard library.
     pub fn small_table<T: Copy>(&self, len: usize, value: T) -> Table<T> {
         self.table(len, value).unwrap_or_else(|| {
             let layout = Layout::array::<T>(len).unwrap_or(Layout::new::<T>());
@@ -95,13 +97,13 @@ impl Arena {
 }
 
 impl Chunk {
-    /// At least one line, so that there is something to allocate.
+    /// At least one line: an allocation must not be empty.
     fn new(bytes: usize) -> Option<Chunk> {
         let align = if bytes >= HUGE_PAGE_BYTES { HUGE_PAGE_BYTES } else { LINE_BYTES };
         let layout = Layout::from_size_align(bytes.max(LINE_BYTES), align).ok()?;
         // SAFETY: its size is not 0.
         let start = NonNull::new(unsafe { alloc(layout) })?;
-        wish_for_huge_pages(start, bytes);
+        advise_huge_pages(start, bytes);
         Some(Chunk { start, layout })
     }
 }
@@ -118,9 +120,9 @@ unsafe impl Send for Chunk {}
 // SAFETY: as above.
 unsafe impl Sync for Chunk {}
 
-/// Asks for huge pages where whole ones fit. It is a wish: nothing depends on it.
+/// Asks for huge pages where whole ones fit. Nothing depends on whether they are granted.
 #[cfg(all(target_os = "linux", not(miri)))]
-fn wish_for_huge_pages(start: NonNull<u8>, bytes: usize) {
+fn advise_huge_pages(start: NonNull<u8>, bytes: usize) {
     let whole = bytes / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES;
     if whole > 0 {
         // SAFETY: these bytes are ours, and the advice changes nothing of what is in them.
@@ -131,9 +133,9 @@ fn wish_for_huge_pages(start: NonNull<u8>, bytes: usize) {
 }
 
 #[cfg(not(all(target_os = "linux", not(miri))))]
-fn wish_for_huge_pages(_start: NonNull<u8>, _bytes: usize) {}
+fn advise_huge_pages(_start: NonNull<u8>, _bytes: usize) {}
 
-/// How many elements there are: more than anybody wants to read.
+/// Shows the number of elements only.
 impl<T> fmt::Debug for Table<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Table({})", self.len)
@@ -164,12 +166,31 @@ unsafe impl<T: Send> Send for Table<T> {}
 // SAFETY: as above.
 unsafe impl<T: Sync> Sync for Table<T> {}
 
+/// A vector of `len` times `value`, or an error instead of an abort.
+pub(crate) fn allocate<T: Clone>(len: usize, value: T) -> Result<Vec<T>, StoreError> {
+    let mut vector = Vec::new();
+    let bytes = len.saturating_mul(size_of::<T>());
+    vector.try_reserve_exact(len).map_err(|_| StoreError::OutOfMemory { bytes })?;
+    vector.resize(len, value);
+    Ok(vector)
+}
+
+/// The same in an arena.
+pub(crate) fn allocate_in<T: Copy>(
+    arena: &Arena,
+    len: usize,
+    value: T,
+) -> Result<Table<T>, StoreError> {
+    let bytes = len.saturating_mul(size_of::<T>());
+    arena.table(len, value).ok_or(StoreError::OutOfMemory { bytes })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn tables_lie_together_and_keep_apart() {
+    fn tables_are_adjacent_and_do_not_overlap() {
         let arena = Arena::with_capacity(3 * HUGE_PAGE_BYTES);
         let mut tables: Vec<Table<u8>> =
             (0..5).map(|n| arena.table(HUGE_PAGE_BYTES - 100, n).unwrap()).collect();
@@ -186,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_not_given() {
+    fn too_large_a_table_is_refused() {
         let arena = Arena::default();
         assert!(arena.table(usize::MAX / 2, 0u64).is_none());
         assert!(arena.table(usize::MAX / 16, 0u64).is_none());

@@ -1,7 +1,7 @@
-//! Telling the processor what will be needed soon.
+//! Prefetching: loads into the cache that the processor does not wait for.
 #![allow(unsafe_code)]
 
-/// Begins to load the cache line of `element` and does not wait for it.
+/// Starts loading the cache line of `element` without waiting for it.
 #[inline(always)]
 pub fn prefetch<T>(element: Option<&T>) {
     #[cfg(target_arch = "x86_64")]
@@ -15,8 +15,8 @@ pub fn prefetch<T>(element: Option<&T>) {
     let _ = element;
 }
 
-/// The same for an element that is to be overwritten, which somebody else read last: its cache line
-/// comes without theirs.
+/// The same for an element that will be overwritten and was last used by another core: the cache
+/// line is loaded exclusively.
 #[inline(always)]
 pub fn prefetch_to_write<T>(element: Option<&T>) {
     #[cfg(target_arch = "x86_64")]

@@ -1,24 +1,25 @@
-//! `--expire recycle` and `two-phase`: stores that empty themselves when they are full (Dozier,
-//! Salamatian, Rubenstein: "Modeling Average False Positive Rates of Recycling Bloom Filters").
+//! Expiry by recycling: stores that empty themselves when they are full (Dozier, Salamatian,
+//! Rubenstein: *Modeling Average False Positive Rates of Recycling Bloom Filters*).
 //!
-//! *One phase*: emptied at once. The flow that made it full is the first of the next cycle
-//! (retaining) or forgotten with the others.
+//! *One phase*: all cells are emptied at once. The flow that made the store full is the first of the
+//! next cycle (retaining) or forgotten with the others.
 //!
-//! *Two phases*: two arrays of equal size and the same hashes. Flows come into the active one;
-//! when it is full, the frozen one is emptied and they change places. A flow is looked for in the
-//! active array, and in the frozen one only if it is absent there. Found there with a state, it
-//! moves to the active one. So a flow is forgotten when it was not seen in this phase or the last.
+//! *Two phases*: two arrays of equal size with the same hashes. Flows are inserted into the active
+//! one; when it is full, the frozen one is emptied and the two are swapped. A flow is looked up in
+//! the active array, and in the frozen one only if it is absent there. A flow found there with a
+//! state moves to the active one. So a flow is forgotten if it was not seen in this phase or the
+//! previous one.
 //!
-//! Each shard recycles by itself, when its own cells are full: what comes out does not depend on
-//! the number of workers.
+//! Each shard recycles by itself, when its own cells are full: results do not depend on the number
+//! of workers.
 
-use super::aging::{Epoch, Stamp};
-use super::error::StoreError;
-use super::stats::StoreStats;
-use super::store::{Found, Insertion, Lines, Store};
+use crate::aging::{Epoch, Stamp};
 use crate::digest::FlowId;
+use crate::error::StoreError;
 use crate::spec::{RecycleAt, Sizing};
 use crate::state::{Lookup, State};
+use crate::stats::StoreStats;
+use crate::store::{Found, Insertion, Lines, Store};
 
 /// A store that can be emptied at once.
 pub trait Erase: Store {
@@ -31,41 +32,38 @@ pub trait Erase: Store {
 
 /// When a shard is full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Full {
-    Never,
+enum Threshold {
+    /// Never.
+    None,
     /// With more cells in use than this: σ.
-    Beyond(u64),
-    /// With so many flows that took an empty cell: N.
+    Cells(u64),
+    /// With this many flows that took an empty cell: N.
     Flows(u64),
 }
 
-/// One shard that recycles; or one that never does, so that `none` takes no code of its own.
+/// One shard that recycles; or, without a threshold, one that never does.
 ///
 /// ```
-/// use acsm_filters::FlowId;
-/// # use acsm_filters::FlowKey;
-/// use acsm_filters::Random;
-/// use acsm_filters::{Backend, Expire, SbfRules, StoreSpec};
-/// use acsm_filters::{Lookup, State};
-/// use acsm_filters::{Epoch, Flow, Recycling, Sbf, SbfRule, Store};
+/// use acsm_filters::{
+///     Backend, Epoch, Expire, FlowId, HashKey, Lookup, Recycling, Sbf, SbfRule, SbfRules, State,
+///     Store, StoreSpec,
+/// };
 ///
 /// let expire = Expire::TwoPhase;
 /// let spec = StoreSpec { expire, flows: 16_000, ..StoreSpec::new(Backend::Sbf, 6) };
 /// let sizing = spec.sizing()?;
-/// let rule = SbfRule::<8>::new(SbfRules::Stateful);
+/// let rule = SbfRule::new(SbfRules::Stateful);
 /// let mut shard = Recycling::new(&sizing, || Sbf::<8, false>::new(rule, &sizing))?;
-/// let mut random = Random::new(1);
-/// # let key = FlowKey { src: [0; 4].into(), dst: [0; 4].into(), src_port: 0, dst_port: 0, vlan: [0; 2] };
-/// let mut flow = || Flow { key, id: FlowId(random.next_u64().into()) };
+/// let key = HashKey::from_seed(1);
 /// let (now, open) = (Epoch(0), State::new(2).unwrap());
 ///
-/// // Ten times as many flows as it was made for; the latest is always there.
-/// for _ in 0..10_000 {
-///     let place = shard.locate(&flow());
-///     if shard.lookup(&place, now) == Lookup::Absent {
+/// // Ten times as many flows as it was sized for; the latest one is always found.
+/// for flow in 0..10_000u64 {
+///     let place = shard.locate(FlowId(key.digest([flow])), ());
+///     if shard.lookup(&place, now).answer == Lookup::Absent {
 ///         shard.insert(&place, open, now.stamp());
 ///     }
-///     assert_eq!(shard.lookup(&place, now), Lookup::Known(open));
+///     assert_eq!(shard.lookup(&place, now).answer, Lookup::Known(open));
 /// }
 /// assert!(shard.stats().recycles > 15 && shard.stats().fill_ratio() < 0.5);
 /// # Ok::<(), acsm_filters::StoreError>(())
@@ -73,7 +71,7 @@ enum Full {
 pub struct Recycling<S: Store> {
     active: S,
     frozen: Option<S>,
-    full: Full,
+    threshold: Threshold,
     retain: bool,
     hashes: usize,
     /// Flows of this cycle that took an empty cell.
@@ -84,25 +82,25 @@ pub struct Recycling<S: Store> {
 }
 
 impl<S: Erase> Recycling<S> {
-    /// An empty shard of arrays that `make` gives.
+    /// An empty shard of one or two arrays from `make`.
     pub fn new(
         sizing: &Sizing,
         make: impl Fn() -> Result<S, StoreError>,
     ) -> Result<Self, StoreError> {
         let shards = FlowId::SHARDS as u64;
-        let full = match sizing.recycle_at {
-            None => Full::Never,
+        let threshold = match sizing.recycle_at {
+            None => Threshold::None,
             Some(RecycleAt::Fill(fill)) => {
                 let cells = sizing.cells / (shards * sizing.phases);
-                // However high the threshold, a full array is beyond it.
-                Full::Beyond(((cells as f64 * fill) as u64).min(cells.saturating_sub(1)))
+                // However high the threshold, an array with all cells in use is full.
+                Threshold::Cells(((cells as f64 * fill) as u64).min(cells.saturating_sub(1)))
             }
-            Some(RecycleAt::Flows(flows)) => Full::Flows(flows.div_ceil(shards).max(1)),
+            Some(RecycleAt::Flows(flows)) => Threshold::Flows(flows.div_ceil(shards).max(1)),
         };
         Ok(Recycling {
             active: make()?,
             frozen: (sizing.phases == 2).then(make).transpose()?,
-            full,
+            threshold,
             retain: sizing.retain,
             hashes: sizing.hashes,
             flows: 0,
@@ -112,7 +110,7 @@ impl<S: Erase> Recycling<S> {
         })
     }
 
-    /// Inserts into the active array; says whether it is full now.
+    /// Inserts into the active array; returns whether it is full now.
     fn admit(&mut self, place: &S::Place, state: State, stamp: Stamp) -> (Insertion, bool) {
         let insertion = self.active.insert(place, state, stamp);
         let took_empty = matches!(insertion, Insertion::Stored { shared_cells, .. } if shared_cells < self.hashes);
@@ -120,28 +118,35 @@ impl<S: Erase> Recycling<S> {
         (insertion, self.is_full())
     }
 
+    /// Whether an answer of the active array is the answer of a lookup: with a frozen array, a flow
+    /// that is absent in the active one is looked up there.
+    fn is_final(&self, answer: Lookup) -> bool {
+        self.frozen.is_none() || answer != Lookup::Absent
+    }
+
     #[inline]
     fn is_full(&self) -> bool {
-        self.is_beyond() || matches!(self.full, Full::Flows(flows) if self.flows >= flows)
+        self.has_too_many_cells()
+            || matches!(self.threshold, Threshold::Flows(flows) if self.flows >= flows)
     }
 
     #[inline]
-    fn is_beyond(&self) -> bool {
-        matches!(self.full, Full::Beyond(sigma) if self.active.occupied() > sigma)
+    fn has_too_many_cells(&self) -> bool {
+        matches!(self.threshold, Threshold::Cells(sigma) if self.active.occupied() > sigma)
     }
 
-    /// Begins a new cycle, with the flow that ended the last if that is to be retained. (In two
-    /// phases it is in the frozen array anyway.)
-    fn begin_cycle_with(&mut self, place: &S::Place, state: State, stamp: Stamp) {
+    /// Starts a new cycle, with the flow that ended the last one if it is retained. (In two phases
+    /// it is in the frozen array anyway.)
+    fn start_cycle_with(&mut self, place: &S::Place, state: State, stamp: Stamp) {
         self.recycle();
         if self.retain && self.frozen.is_none() {
             self.retained += 1;
-            // One flow alone may be too many: it stays for all that.
+            // Even if this one flow alone is beyond the threshold, it stays.
             self.admit(place, state, stamp);
         }
     }
 
-    /// Begins a new cycle.
+    /// Starts a new cycle.
     fn recycle(&mut self) {
         if let Some(frozen) = &mut self.frozen {
             std::mem::swap(&mut self.active, frozen);
@@ -151,7 +156,7 @@ impl<S: Erase> Recycling<S> {
         self.flows = 0;
     }
 
-    /// Moves a flow from the frozen array, where `found` was, to the active one.
+    /// Moves a flow from the frozen array, in which `found` was found, to the active one.
     fn move_to_active(
         &mut self,
         place: &S::Place,
@@ -177,7 +182,7 @@ pub struct RecyclingHandle<H> {
     inner: H,
 }
 
-/// The same as the array saw it.
+/// What the array itself found.
 fn inner<H: Copy>(found: &Found<RecyclingHandle<H>>) -> Found<H> {
     Found { answer: found.answer, settled: found.settled, handle: found.handle.inner }
 }
@@ -217,7 +222,7 @@ impl<S: Erase> Store for Recycling<S> {
         let found = frozen.lookup(place, now);
         match found.answer {
             Lookup::Absent => active,
-            // A touch will move it.
+            // Not settled: a touch moves the flow.
             answer => Found {
                 answer,
                 settled: false,
@@ -238,11 +243,12 @@ impl<S: Erase> Store for Recycling<S> {
     fn insert(&mut self, place: &S::Place, state: State, stamp: Stamp) -> Insertion {
         let (insertion, full) = self.admit(place, state, stamp);
         if full {
-            self.begin_cycle_with(place, state, stamp);
+            self.start_cycle_with(place, state, stamp);
         }
         match insertion {
-            Insertion::Stored { shared_cells, .. } if full => {
-                Insertion::Stored { shared_cells, answer: None }
+            Insertion::Stored { shared_cells, answer } => {
+                let answer = answer.filter(|answer| !full && self.is_final(*answer));
+                Insertion::Stored { shared_cells, answer }
             }
             insertion => insertion,
         }
@@ -266,12 +272,12 @@ impl<S: Erase> Store for Recycling<S> {
         }
         let occupied = self.active.occupied();
         let answer = self.active.modify(place, &found_inside, new, stamp);
-        // A dbf takes other cells for the new state.
-        if self.active.occupied() > occupied && self.is_beyond() {
-            self.begin_cycle_with(place, new, stamp);
+        // In a dbf the new state has other cells.
+        if self.active.occupied() > occupied && self.has_too_many_cells() {
+            self.start_cycle_with(place, new, stamp);
             return None;
         }
-        answer
+        answer.filter(|answer| self.is_final(*answer))
     }
 
     fn delete(&mut self, place: &S::Place, found: &Found<Self::Handle>, now: Epoch) {

@@ -1,57 +1,59 @@
-//! `sbf`: the stateful Bloom filter of ACSM 2006 §3.3.
-//!
-//! The fragment we have of that paper ends before its rules. These are ours:
-//!
-//! | | empty | same value | other value | don't know |
-//! |---|---|---|---|---|
-//! | insert | write, count 1 | count + 1 | count + 1, don't know | count + 1 |
-//! | modify | — | stays | write if count 1, else don't know | stays |
-//! | delete | — | count − 1, empty at 0 | the same | the same |
-//!
-//! Lookup: an empty cell → Absent; all don't know → DontKnow; one distinct value → Known; several
-//! → Absent. A count at its maximum stays there.
+//! `sbf`: the stateful Bloom filter of ACSM 2006 §3.3, a state and a count in each cell.
 
-use super::filter::{CellFilter, CellRule};
+use crate::cell_filter::{CellFilter, CellRule};
+use crate::line::OwnedLines;
 use crate::spec::SbfRules;
 use crate::state::{Lookup, State};
 
-/// A stateful Bloom filter. While no count saturates, no flow is inserted twice and none removed
-/// that is not there:
+/// A stateful Bloom filter.
 ///
-/// * a flow that is there is never answered `Absent`, and `Known` tells its state;
-/// * a flow that is not there is answered `Absent` but for a chance of (1−e^{−kn/m})^k;
-/// * flows of one state share cells without loss, flows of two make them say nothing: `DontKnow`
-///   when all k are so.
+/// 102 bits per flow for an error rate of 0.01, stamps included. While no count saturates, no flow
+/// is inserted twice and none is removed that was not inserted:
+///
+/// * a flow that was inserted is never answered `Absent`, and `Known` is its state;
+/// * an absent flow is answered `Absent` except with probability (1−e^{−kn/m})^k;
+/// * flows of one state share cells without loss; flows of two states turn a cell into "don't
+///   know", and a flow is answered `DontKnow` when all its k cells are so.
 ///
 /// ```
-/// use acsm_filters::FlowId;
-/// # use acsm_filters::FlowKey;
-/// use acsm_filters::Random;
-/// use acsm_filters::{Backend, SbfRules, StoreSpec};
-/// use acsm_filters::{Lookup, State};
-/// use acsm_filters::{Epoch, Flow, Sbf, SbfRule, Store};
+/// use acsm_filters::{
+///     Backend, Epoch, FlowId, HashKey, Lookup, Sbf, SbfRule, SbfRules, State, Store, StoreSpec,
+/// };
 ///
+/// // One of 16 shards: 1,000 flows, at the default false-positive rate of 0.01.
 /// let spec = StoreSpec { flows: 16_000, ..StoreSpec::new(Backend::Sbf, 6) };
-/// let mut shard = Sbf::<8, true>::new(SbfRule::<8>::new(SbfRules::Stateful), &spec.sizing()?)?;
-/// let mut random = Random::new(1);
-/// # let key = FlowKey { src: [0; 4].into(), dst: [0; 4].into(), src_port: 0, dst_port: 0, vlan: [0; 2] };
-/// let mut flow = || Flow { key, id: FlowId(random.next_u64().into()) };
+/// let mut shard = Sbf::<8, true>::new(SbfRule::new(SbfRules::Stateful), &spec.sizing()?)?;
+/// let key = HashKey::from_seed(1);
+/// let id = |flow: u64| FlowId(key.digest([flow]));
 /// let (now, open) = (Epoch(0), State::new(2).unwrap());
 ///
-/// for _ in 0..1000 {
-///     let place = shard.locate(&flow());
+/// for flow in 0..1000 {
+///     let place = shard.locate(id(flow), ());
 ///     shard.insert(&place, open, now.stamp());
-///     assert_eq!(shard.lookup(&place, now), Lookup::Known(open));
+///     assert_eq!(shard.lookup(&place, now).answer, Lookup::Known(open));
 /// }
-/// // Sized for 1,000 flows a shard at the default of 0.01.
-/// let mistaken = (0..10_000).filter(|_| {
-///     let stranger = shard.locate(&flow());
-///     shard.lookup(&stranger, now) != Lookup::Absent
+/// let false_positives = (1000..11_000).filter(|&absent| {
+///     let place = shard.locate(id(absent), ());
+///     shard.lookup(&place, now).answer != Lookup::Absent
 /// });
-/// assert!(mistaken.count() < 150);
+/// assert!(false_positives.count() < 150);
 /// # Ok::<(), acsm_filters::StoreError>(())
 /// ```
-pub type Sbf<const BITS: u32, const TIMED: bool> = CellFilter<SbfRule<BITS>, BITS, TIMED>;
+///
+/// # Rules
+///
+/// The published fragment of the paper ends before its rules. These are ours:
+///
+/// | | empty | same value | other value | don't know |
+/// |---|---|---|---|---|
+/// | insert | write, count 1 | count + 1 | count + 1, don't know | count + 1 |
+/// | modify | — | stays | write if count 1, else don't know | stays |
+/// | delete | — | count − 1, empty at 0 | the same | the same |
+///
+/// Lookup: an empty cell: Absent; all don't know: DontKnow; one distinct value: Known; several:
+/// Absent. A count at its maximum stays there until the cell ages.
+pub type Sbf<const BITS: u32, const TIMED: bool, L = OwnedLines> =
+    CellFilter<SbfRule<BITS>, BITS, TIMED, L>;
 
 /// The rule of [`Sbf`]: a 5-bit value, and the rest of the cell for the count.
 #[derive(Debug, Clone, Copy)]
@@ -76,7 +78,7 @@ impl<const BITS: u32> SbfRule<BITS> {
         count << VALUE_BITS | value
     }
 
-    /// What a cell of several flows holds when one of them has the value `new`.
+    /// The value of a cell with several flows when one of them has the value `new`.
     const fn shared(&self, value: u32, new: u32) -> u32 {
         if self.merges_equal && value == new { value } else { DONT_KNOW }
     }
@@ -118,7 +120,7 @@ impl<const BITS: u32> CellRule for SbfRule<BITS> {
     #[inline]
     fn delete(&self, cell: u32, _salt: (), _old: Option<State>) -> u32 {
         match parts(cell) {
-            (1, _) => 0,
+            (0..=1, _) => 0,
             (count, _) if count == Self::COUNT_MAX => cell,
             (count, value) => Self::cell(count - 1, value),
         }

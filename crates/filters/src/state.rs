@@ -1,17 +1,18 @@
-//! The state of a flow, and what a store can say about it.
+//! The state of a flow, and what a store answers when it is looked up.
 //!
-//! A [`State`] is a number to everybody but the machine that has a name for it. A store answers with
-//! a [`Lookup`], of which "don't know" is a part: filters that share cells cannot always tell.
+//! A [`State`] is a number; only the state machine has names for them. A store answers with a
+//! [`Lookup`], which can be "don't know": in filters with shared cells not every state can be
+//! decoded.
 
 /// The state of a flow's machine: an index below [`State::LIMIT`] into its list of states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct State(u8);
 
 impl State {
-    /// How many states a machine can have at the most: what the narrow cells can encode.
+    /// The most states that a machine can have: as many as the narrowest cells can encode.
     pub const LIMIT: usize = 16;
 
-    /// The last of so many: few machines have it.
+    /// The last state, which few machines have.
     pub const LAST: State = State(Self::LIMIT as u8 - 1);
 
     /// The first state.
@@ -31,10 +32,10 @@ impl State {
 /// What a store answers when it is asked for a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Lookup {
-    /// The flow is not there (a filter with false negatives may be wrong in this too).
+    /// The flow is absent (a filter with false negatives can be wrong about that).
     Absent,
-    /// The flow is there, in this state, as far as the store can tell.
+    /// The flow is present in this state, as far as the store can tell.
     Known(State),
-    /// The flow seems to be there, but its state cannot be told.
+    /// The flow seems to be present, but its state cannot be decoded.
     DontKnow,
 }

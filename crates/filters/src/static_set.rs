@@ -1,51 +1,52 @@
-//! A set that never changes: Bloom-α (Qiao, Li, Chen: "Fast Bloom Filters and Their
-//! Generalization", §4).
+//! A set that never changes: Bloom-α (Qiao, Li, Chen: *Fast Bloom Filters and Their
+//! Generalization*, §4).
 //!
-//! Bloom-1 keeps all k bits of an element in one word, so that a query reads one word; but words
-//! fill unevenly, and the fullest err most. Bloom-α splits those: the last ⌊k/2⌋ bits of each of
-//! their elements go to a second word, and a flag says so. It must know all elements first, so it
-//! is no store for flows: it serves lists of addresses or keys that are made once and asked often.
+//! Bloom-1 puts all k bits of an element into one word, so that a query reads one word; but words
+//! fill unevenly, and the fullest ones err most. Bloom-α splits those: the last ⌊k/2⌋ bits of their
+//! elements go to a second word, and a flag says so. All elements must be known in advance, so it
+//! is no store for flows: it serves lists of addresses or keys that are built once and queried
+//! often.
 
-use super::error::{StoreError, allocate};
+use crate::error::StoreError;
+use crate::memory::allocate;
 use crate::rng::mix;
 
-/// Bits of a word that elements are on; the last is its flag.
+/// Bits of a word for elements; the last bit is its flag.
 const SLOTS: u64 = u64::BITS as u64 - 1;
 const FLAG: u64 = 1 << SLOTS;
-/// So many slots take their digits from one word of hash.
+/// How many slots take their digits from one word of hash.
 const SLOTS_PER_HASH: u32 = 8;
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// How a [`StaticSet`] is to be.
+/// The parameters of a [`StaticSet`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StaticSetSpec {
     /// Bits for each element, flags included.
     pub bits_per_element: f64,
     /// k: bits that an element sets, 1 to 32.
     pub hashes: u32,
-    /// α: the part of the elements, 0 to 1, that is split. 0 is Bloom-1.
+    /// α: the fraction of elements, 0 to 1, that is split. 0 is Bloom-1.
     pub alpha: f64,
 }
 
 /// A fixed set of digests.
 ///
 /// * An element is always found.
-/// * What is no element is found with a chance between those of Bloom-1 and Bloom-2
-///   ([`model::bloom_alpha`](crate::model::bloom_alpha)).
-/// * A query reads one word, and a second one hardly ever: when the first is split, and has all of
-///   the first ⌈k/2⌉ bits.
+/// * An absent digest is found with a probability between those of Bloom-1 and Bloom-2: 0.02 at 10
+///   bits per element, three hashes and α = 0.5 (`bloom_alpha` in `acsm-model`).
+/// * A query reads one word; a second one only if the first is split and has all of the first
+///   ⌈k/2⌉ bits.
 ///
 /// ```
-/// use acsm_filters::Random;
-/// use acsm_filters::{StaticSet, StaticSetSpec};
+/// use acsm_filters::{Random, StaticSet, StaticSetSpec};
 ///
 /// let mut random = Random::new(1);
 /// let elements: Vec<u64> = (0..10_000).map(|_| random.next_u64()).collect();
 /// let spec = StaticSetSpec { bits_per_element: 10.0, hashes: 3, alpha: 0.5 };
 /// let set = StaticSet::new(&elements, &spec)?;
 /// assert!(elements.iter().all(|element| set.contains(*element)));
-/// let mistaken = (0..10_000).filter(|_| set.contains(random.next_u64())).count();
-/// assert!(mistaken < 300);
+/// let false_positives = (0..10_000).filter(|_| set.contains(random.next_u64())).count();
+/// assert!(false_positives < 300);
 /// # Ok::<(), acsm_filters::StoreError>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -54,12 +55,12 @@ pub struct StaticSet {
     hashes: u32,
 }
 
-/// What a query came to.
+/// The result of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Membership {
     /// Whether the digest seems to be in the set.
     pub found: bool,
-    /// Words that were read: 1 or 2.
+    /// How many words were read: 1 or 2.
     pub accesses: u32,
 }
 
@@ -89,7 +90,7 @@ impl StaticSet {
         self.query(element).found
     }
 
-    /// The same, and how many words it took.
+    /// Whether this digest seems to be in the set, and how many words the query read.
     #[inline]
     pub fn query(&self, element: u64) -> Membership {
         let hash = Hash::new(element, self.words.len());
@@ -103,12 +104,12 @@ impl StaticSet {
         Membership { found, accesses: 2 }
     }
 
-    /// All the memory it takes.
+    /// The memory it takes.
     pub fn bits(&self) -> u64 {
         self.words.len() as u64 * u64::from(u64::BITS)
     }
 
-    /// The part of the words that are split.
+    /// The fraction of words that is split.
     pub fn split_words(&self) -> f64 {
         let split = self.words.iter().filter(|word| *word & FLAG != 0).count();
         split as f64 / self.words.len() as f64
@@ -155,7 +156,7 @@ impl StaticSet {
 struct Hash {
     word: usize,
     second_word: usize,
-    /// What its bits are taken from.
+    /// The fraction whose digits are its bits.
     slots: u64,
 }
 

@@ -1,47 +1,44 @@
-//! What a store can say about itself.
+//! Counts and estimates of a store.
 
 use std::ops::AddAssign;
 
-use super::gate::GateStats;
-
-/// Counts of one store; shards add up.
+/// Counts of one store; those of shards add up.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct StoreStats {
     /// Cells, or entries that fit.
     pub cells: u64,
-    /// Cells in use: not empty, stale ones that no sweep has cleared yet included.
+    /// Cells in use: not empty, or stale and not yet cleared by a sweep.
     pub occupied: u64,
-    /// Flows alive: counted by `exact`, told from the occupied cells by filters.
+    /// Flows alive: counted by `exact`, estimated from the occupied cells by filters.
     pub live: f64,
     /// Whether `live` is an estimate.
     pub live_estimated: bool,
-    /// The chance that a flow which is not there is found by other flows' marks, at this fill.
+    /// The probability, at this fill, that an absent flow is found.
     pub false_positive_chance: f64,
     /// Flows inserted.
     pub inserted: u64,
-    /// Flows deleted (not: aged, not: evicted).
+    /// Flows deleted (not aged, not evicted).
     pub deleted: u64,
-    /// Cells cleared because nothing touched them in time.
+    /// Cells cleared because they were not touched in time.
     pub cells_aged: u64,
-    /// Cells that insertions found in use. Beyond what the fill at that time explains, it is
-    /// residue.
+    /// Cells that insertions found in use. What the fill at that time does not explain is residue.
     pub cells_shared: u64,
-    /// How often the store was full and began anew.
+    /// How often the store was full and was emptied.
     pub recycles: u64,
     /// Flows that moved from a frozen to an active half.
     pub moved: u64,
-    /// Flows that had to leave for others.
+    /// Flows evicted for others.
     pub evicted: u64,
     /// Insertions that found no room.
     pub full: u64,
-    /// Insertions that found all cells of the flow in use: it looked present, unless the cells
+    /// Insertions that found all cells of the flow in use: it seemed present, unless the cells
     /// contradicted each other.
     pub inserts_of_present: u64,
-    /// Modifications and deletions that met an empty cell: the flow was not there.
+    /// Modifications and deletions that found an empty cell: the flow was absent.
     pub writes_to_absent: u64,
-    /// Counters that reached their maximum, from where they no longer count.
+    /// Counters that reached their maximum, where they stay.
     pub saturations: u64,
-    /// What happened at the gate, if there is one.
+    /// Counts of the gate, if there is one.
     pub gate: GateStats,
 }
 
@@ -73,5 +70,27 @@ impl AddAssign for StoreStats {
         self.writes_to_absent += other.writes_to_absent;
         self.saturations += other.saturations;
         self.gate += other.gate;
+    }
+}
+
+/// Counts of the gate of one shard; those of shards add up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct GateStats {
+    /// Flows held at their first packet.
+    pub held: u64,
+    /// Flows admitted to the store.
+    pub passed: u64,
+    /// Packets of flows that seem to be pending in several states.
+    pub dont_know: u64,
+    /// How often the gate was full and was emptied.
+    pub recycles: u64,
+}
+
+impl AddAssign for GateStats {
+    fn add_assign(&mut self, other: GateStats) {
+        self.held += other.held;
+        self.passed += other.passed;
+        self.dont_know += other.dont_know;
+        self.recycles += other.recycles;
     }
 }

@@ -1,9 +1,9 @@
-//! The keyed digest that turns a flow key into a [`FlowId`].
+//! The keyed digest of a flow: [`FlowId`].
 //!
-//! SipHash-1-3 with 128 bits of output: the one fast hash that is designed against chosen inputs,
-//! so that nobody who can send packets can aim them at one cell of a filter. Ours takes whole
-//! words, which saves the byte shuffling of a general implementation; a test holds it to the
-//! `siphasher` crate. `wide` computes several digests at once.
+//! SipHash-1-3 with 128 bits of output: a fast hash that is designed against chosen inputs, so that
+//! a sender of packets cannot aim them at one cell of a filter. This implementation takes whole
+//! words, which spares the handling of bytes; a test compares it with the `siphasher` crate. `wide`
+//! computes several digests at once.
 
 mod wide;
 
@@ -15,7 +15,7 @@ pub struct HashKey {
 }
 
 impl HashKey {
-    /// The key that a seed stands for. Anyone who knows the seed knows the key.
+    /// The key for a seed. Whoever knows the seed knows the key.
     pub const fn from_seed(seed: u64) -> Self {
         let mut random = crate::rng::Random::for_purpose(seed, 0x6861_7368);
         HashKey { k0: random.next_u64(), k1: random.next_u64() }
@@ -55,13 +55,13 @@ impl HashKey {
     }
 }
 
-/// A keyed 128-bit digest of a [`FlowKey`], computed once per packet. What stores need is taken
-/// from disjoint bits, so that flows of one shard, or with one fingerprint, are spread like all.
+/// A keyed 128-bit digest of the key of a flow, computed once per packet. Stores take positions,
+/// fingerprints and shards from disjoint bits, so that these are independent of each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FlowId(pub u128);
 
 impl FlowId {
-    /// How many shards there are, whatever the number of workers.
+    /// The number of shards, independent of the number of workers.
     pub const SHARDS: usize = 16;
 
     /// Bits for the positions of cells or buckets.
@@ -79,7 +79,7 @@ impl FlowId {
         (self.0 >> 92) as u32
     }
 
-    /// Which shard the flow lives in.
+    /// The shard of the flow.
     pub const fn shard(self) -> usize {
         (self.0 >> 124) as usize
     }

@@ -1,9 +1,9 @@
 //! Several digests at once, where the processor has wide enough registers.
 //!
-//! One digest is a chain of additions and rotations that each wait for the one before. Independent
-//! ones can go side by side: AVX2 takes four of them for little more than the price of one. The
-//! loop is the plain one; that it is compiled for AVX2 a second time lets LLVM make lanes of it.
-//! (Before AVX2 there are two lanes and no gain.)
+//! A digest is a chain of additions and rotations, each of which waits for the one before.
+//! Independent digests can be computed in parallel: AVX2 computes four for little more than the
+//! cost of one. The loop is the ordinary one; compiled a second time for AVX2, LLVM vectorizes it.
+//! (Without AVX2 there are two lanes and no gain.)
 #![allow(unsafe_code)]
 
 use super::HashKey;

@@ -1,8 +1,8 @@
-//! `History`: an exact table that forgets no flow. What errors are counted against.
+//! `History`: an exact table that forgets no flow. Errors of other stores are counted against it.
 
 use super::ExactPlace;
-use super::table::Index;
-use crate::aging::{Epoch, Stamp};
+use super::index::Index;
+use crate::aging::{Age, Epoch, Stamp};
 use crate::digest::FlowId;
 use crate::error::StoreError;
 use crate::prefetch::prefetch;
@@ -10,27 +10,27 @@ use crate::state::{Lookup, State};
 use crate::stats::StoreStats;
 use crate::store::{Found, Insertion, Store};
 
-/// Every flow that ever was, by its full key, each with a number.
+/// Every flow ever seen, by its full key, each with a number.
 ///
-/// * It answers as an uncapped [`Exact`](super::Exact) does, aging included.
-/// * Numbers are dense, in the order in which flows were first looked up, so what else is to be
-///   known of a flow can stand in an array.
-/// * A lookup is counted with its flow: how often it was there when asked for, how often not.
+/// * It answers as a growing [`Exact`](super::Exact) does, aging included.
+/// * Numbers are dense, in the order in which flows were first looked up, so a caller can keep its
+///   own data on flows in an array.
+/// * Lookups are counted per flow: while it was present, and while it was absent.
 /// * A flow takes a cache line, and 12 bytes of the index, for good.
 ///
 /// ```
-/// # use acsm_filters::{FlowId, FlowKey};
-/// use acsm_filters::{Lookup, State};
-/// use acsm_filters::{Epoch, Flow, History, Store};
+/// use acsm_filters::{Epoch, FlowId, History, Lookup, State, Store};
 ///
 /// let mut history = History::new(true, 1000)?;
-/// # let key = FlowKey { src: [1; 4].into(), dst: [2; 4].into(), src_port: 0, dst_port: 0, vlan: [0; 2] };
-/// let place = history.locate(&Flow { key, id: FlowId(7) });
-/// assert_eq!(history.lookup(&place, Epoch(0)), Lookup::Absent);
+/// let place = history.locate(FlowId(7), "10.0.0.1:80");
+/// assert_eq!(history.lookup(&place, Epoch(0)).answer, Lookup::Absent);
 /// history.insert(&place, State::FIRST, Epoch(0).stamp());
-/// assert_eq!(history.lookup(&place, Epoch(1)), Lookup::Known(State::FIRST));
-/// assert_eq!(history.lookup(&place, Epoch(2)), Lookup::Absent, "idle for too long");
-/// assert_eq!((history.flow(), history.flows(), history.alive()), (0, 1, 0));
+/// assert_eq!(history.lookup(&place, Epoch(1)).answer, Lookup::Known(State::FIRST));
+///
+/// let found = history.lookup(&place, Epoch(2));
+/// assert_eq!(found.answer, Lookup::Absent, "idle for too long");
+/// assert_eq!(found.handle, 0, "the first flow");
+/// assert_eq!((history.flows(), history.alive()), (1, 0));
 /// # Ok::<(), acsm_filters::StoreError>(())
 /// ```
 pub struct History<K> {
@@ -38,7 +38,7 @@ pub struct History<K> {
     index: Index,
     timed: bool,
     now: Epoch,
-    /// Flows that are there and bear the stamp of this epoch, and of the one before.
+    /// Live flows by [`Age`]: stamped in this epoch, and in the one before.
     stamped: [u64; 2],
     counts: StoreStats,
 }
@@ -48,7 +48,7 @@ pub struct History<K> {
 #[repr(align(64))]
 struct Entry<K> {
     key: K,
-    /// None if it was never inserted, or was deleted.
+    /// `None` if it was never inserted, or was deleted.
     state: Option<State>,
     stamp: Epoch,
     lookups: FlowLookups,
@@ -57,17 +57,17 @@ struct Entry<K> {
 /// How often a flow was looked up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct FlowLookups {
-    /// While it was there.
+    /// While it was present.
     pub extant: u32,
-    /// While it was not.
+    /// While it was absent.
     pub absent: u32,
 }
 
 impl<K: Copy + Eq> History<K> {
-    /// What one flow takes.
+    /// The memory of one flow.
     pub const FLOW_BYTES: u64 = size_of::<Entry<K>>() as u64 + 12;
 
-    /// An empty history with room for so many flows before it first grows.
+    /// An empty history that first grows beyond this many flows.
     pub fn new(timed: bool, flows: usize) -> Result<History<K>, StoreError> {
         let mut entries = Vec::new();
         let bytes = flows.saturating_mul(size_of::<Entry<K>>());
@@ -82,7 +82,7 @@ impl<K: Copy + Eq> History<K> {
         })
     }
 
-    /// How many flows ever were.
+    /// How many flows were ever looked up.
     pub fn flows(&self) -> usize {
         self.entries.len()
     }
@@ -102,14 +102,14 @@ impl<K: Copy + Eq> History<K> {
         self.entries.get(flow as usize).map(|entry| entry.lookups).unwrap_or_default()
     }
 
-    /// Begins to load the flow itself, once [`prefetch`](Store::prefetch) has brought the index.
+    /// Starts loading the entry of the flow, once [`prefetch`](Store::prefetch) has loaded the index.
     #[inline]
     pub fn prefetch_entry(&self, place: &ExactPlace<K>) {
         let slot = self.index.find(place.tag, |_| true);
         prefetch(slot.and_then(|slot| self.entries.get(slot as usize)));
     }
 
-    /// The flow's number; a new one if it never was.
+    /// The number of the flow; a new one if it was never seen.
     #[inline]
     fn number(&mut self, place: &ExactPlace<K>) -> u32 {
         let entries = &self.entries;
@@ -123,7 +123,7 @@ impl<K: Copy + Eq> History<K> {
 
     #[cold]
     fn add(&mut self, place: &ExactPlace<K>) -> u32 {
-        // More flows than 32 bits can number would take 300 GB before.
+        // More flows than 32 bits can number would take over 300 GB.
         let slot = self.entries.len() as u32;
         let (key, stamp) = (place.key, Epoch(0));
         self.entries.push(Entry { key, state: None, stamp, lookups: FlowLookups::default() });
@@ -134,24 +134,27 @@ impl<K: Copy + Eq> History<K> {
 
     fn advance(&mut self, now: Epoch) {
         if self.timed && now > self.now {
-            let previous = if now.0 - self.now.0 == 1 { self.stamped[0] } else { 0 };
+            let previous = match self.now.age(now) {
+                Age::Previous => self.stamped[0],
+                _ => 0,
+            };
             (self.now, self.stamped) = (now, [0, previous]);
         }
     }
 
-    /// Whether the flow is there and has not aged.
+    /// Whether the flow is present and not stale.
     #[inline]
     fn is_alive(&self, entry: &Entry<K>) -> bool {
-        entry.state.is_some() && (!self.timed || entry.stamp.is_alive(self.now))
+        entry.state.is_some() && (!self.timed || entry.stamp.age(self.now).is_alive())
     }
 
-    /// The counter that a flow with this stamp is in, if it is alive.
+    /// The counter of live flows with this stamp.
     fn stamped_in(&mut self, stamp: Epoch) -> &mut u64 {
-        let age = if self.timed { self.now.0.wrapping_sub(stamp.0) } else { 0 };
-        &mut self.stamped[usize::from(age != 0)]
+        let is_older = self.timed && stamp.age(self.now) != Age::Current;
+        &mut self.stamped[usize::from(is_older)]
     }
 
-    /// Puts the flow into a state, or takes it out, with a new stamp.
+    /// Sets the state of the flow, or removes it, with a new stamp.
     fn set(&mut self, flow: u32, state: Option<State>, stamp: Epoch) {
         let Some(&old) = self.entries.get(flow as usize) else { return };
         if self.is_alive(&old) {
@@ -171,9 +174,9 @@ impl<K: Copy + Eq> History<K> {
         self.is_alive(&entry).then_some(entry)
     }
 
-    /// Half a touch does not make a flow older than it is.
-    fn newer(&self, kept: Epoch, stamp: Stamp) -> Epoch {
-        if kept == stamp.now() || !self.timed { kept } else { stamp.epoch() }
+    /// The stamp of a live flow after one more touch.
+    fn renewed(&self, old: Epoch, stamp: Stamp) -> Epoch {
+        if self.timed { old.renewed(stamp) } else { old }
     }
 }
 
@@ -203,7 +206,7 @@ impl<K: Copy + Eq + Send> Store for History<K> {
         let mut answer = Lookup::Absent;
         if let Some(entry) = self.entries.get_mut(flow as usize) {
             match entry.state {
-                Some(state) if !timed || entry.stamp.is_alive(now) => {
+                Some(state) if !timed || entry.stamp.age(now).is_alive() => {
                     entry.lookups.extant = entry.lookups.extant.saturating_add(1);
                     answer = Lookup::Known(state);
                 }
@@ -216,9 +219,9 @@ impl<K: Copy + Eq + Send> Store for History<K> {
     #[inline]
     fn touch(&mut self, _place: &ExactPlace<K>, found: &Found<u32>, stamp: Stamp) {
         if let Some(entry) = self.alive_entry(found.handle) {
-            let newer = self.newer(entry.stamp, stamp);
-            if newer != entry.stamp {
-                self.set(found.handle, entry.state, newer);
+            let renewed = self.renewed(entry.stamp, stamp);
+            if renewed != entry.stamp {
+                self.set(found.handle, entry.state, renewed);
             }
         }
     }
@@ -241,7 +244,7 @@ impl<K: Copy + Eq + Send> Store for History<K> {
     ) -> Option<Lookup> {
         match self.alive_entry(found.handle) {
             Some(entry) => {
-                self.set(found.handle, Some(new), self.newer(entry.stamp, stamp));
+                self.set(found.handle, Some(new), self.renewed(entry.stamp, stamp));
             }
             None => self.counts.writes_to_absent += 1,
         }
@@ -256,7 +259,7 @@ impl<K: Copy + Eq + Send> Store for History<K> {
         self.counts.deleted += 1;
     }
 
-    /// Nothing to do: what has aged is never cleared.
+    /// Nothing to do: stale flows are never cleared.
     fn sweep(&mut self, _now: Epoch, _budget_cells: usize) -> usize {
         0
     }
@@ -272,25 +275,8 @@ impl<K: Copy + Eq + Send> Store for History<K> {
 mod tests {
     use super::*;
     use crate::Exact;
-    use crate::digest::FlowId;
     use crate::rng::Random;
     use crate::spec::{Backend, StoreSpec};
-
-    #[test]
-    fn a_flow_takes_one_cache_line() {
-        assert_eq!(size_of::<Entry<K>>(), 64);
-    }
-
-    fn flow(n: u64) -> Flow {
-        let key = FlowKey {
-            src: (n as u32).to_be_bytes().into(),
-            dst: [0; 4].into(),
-            src_port: 0,
-            dst_port: 0,
-            vlan: [0; 2],
-        };
-        Flow { key, id: FlowId(crate::rng::mix(n).into()) }
-    }
 
     /// Any operations, in any order, epochs that pass and jump.
     #[test]
@@ -305,28 +291,29 @@ mod tests {
                 if random.chance(0.002) {
                     now = Epoch(now.0 + 1 + random.below(3) as u32);
                 }
-                let flow = flow(random.below(300));
-                let (place, other) = (history.locate(&flow), exact.locate(&flow));
-                let truth = exact.lookup(&other, now);
-                assert_eq!(history.lookup(&place, now), truth);
+                let flow = random.below(300);
+                let place = history.locate(id(flow), flow);
+                let in_exact = exact.lookup(&place, now);
+                let in_history = history.lookup(&place, now);
+                assert_eq!(in_history.answer, in_exact.answer);
                 let state = State::new(random.below(6) as usize).unwrap();
                 let stamp = if random.chance(0.3) { now.half_stamp() } else { now.stamp() };
-                match (truth, random.below(10)) {
+                match (in_exact.answer, random.below(10)) {
                     (Lookup::Absent, 0..7) => {
-                        exact.insert(&other, state, stamp);
+                        exact.insert(&place, state, stamp);
                         history.insert(&place, state, stamp);
                     }
                     (Lookup::Known(_), 0..4) => {
-                        exact.touch(&other, truth, stamp);
-                        history.touch(&place, truth, stamp);
+                        exact.touch(&place, &in_exact, stamp);
+                        history.touch(&place, &in_history, stamp);
                     }
                     (Lookup::Known(_), 4..6) => {
-                        exact.modify(&other, truth, state, stamp);
-                        history.modify(&place, truth, state, stamp);
+                        exact.modify(&place, &in_exact, state, stamp);
+                        history.modify(&place, &in_history, state, stamp);
                     }
                     (Lookup::Known(_), 6) => {
-                        exact.delete(&other, truth, now);
-                        history.delete(&place, truth, now);
+                        exact.delete(&place, &in_exact, now);
+                        history.delete(&place, &in_history, now);
                     }
                     _ => {}
                 }
@@ -336,19 +323,28 @@ mod tests {
         }
     }
 
+    fn id(flow: u64) -> FlowId {
+        FlowId(crate::rng::mix(flow).into())
+    }
+
     #[test]
     fn flows_are_numbered_as_they_come_and_lookups_counted() {
         let mut history = History::new(false, 1).unwrap();
-        for n in (0..1000).chain(0..1000) {
-            let place = history.locate(&flow(n));
-            let answer = history.lookup(&place, Epoch(0));
-            assert_eq!(u64::from(history.flow()), n);
-            if answer == Lookup::Absent {
+        for flow in (0..1000).chain(0..1000) {
+            let place = history.locate(id(flow), flow);
+            let found = history.lookup(&place, Epoch(0));
+            assert_eq!(u64::from(found.handle), flow);
+            if found.answer == Lookup::Absent {
                 history.insert(&place, State::FIRST, Epoch(0).stamp());
             }
         }
         assert_eq!(history.flows(), 1000);
         assert!(history.lookups().all(|lookups| lookups == FlowLookups { extant: 1, absent: 1 }));
         assert_eq!(history.lookups_of(7), FlowLookups { extant: 1, absent: 1 });
+    }
+
+    #[test]
+    fn a_flow_of_two_addresses_ports_and_tags_takes_one_cache_line() {
+        assert_eq!(size_of::<Entry<[u16; 21]>>(), 64);
     }
 }

@@ -1,61 +1,62 @@
-//! `exact`: a hash table of full keys. The oracle, and what a user would pick instead of a filter.
+//! `exact`: a hash table of full keys, for comparison with the filters.
 //!
-//! `table` finds a key's slot, `generations` keeps slots in the order in which they go idle;
+//! `index` finds the slot of a key, `idle_lists` keeps slots in the order in which they go idle;
 //! `history` is the variant that forgets no flow.
 
-mod generations;
 mod history;
-mod table;
+mod idle_lists;
+mod index;
 
 pub use history::{FlowLookups, History};
 
-use super::aging::{Epoch, Stamp};
-use super::error::StoreError;
-use super::stats::StoreStats;
-use super::store::{Found, Insertion, Store};
+use crate::aging::{Epoch, Stamp};
 use crate::digest::FlowId;
+use crate::error::StoreError;
 use crate::spec::Sizing;
 use crate::state::{Lookup, State};
-use generations::{Generations, Links};
-use table::Index;
+use crate::stats::StoreStats;
+use crate::store::{Found, Insertion, Store};
+use idle_lists::{IdleLists, Links};
+use index::Index;
 
-/// An exact store.
+/// An exact store: a hash table of full keys, of any type `K`.
+///
+/// 576 bits per flow with keys of two IPv6 addresses, ports and VLAN tags.
 ///
 /// * It answers with the state of every flow that is alive, and `Absent` for any other: never
 ///   `DontKnow`.
-/// * Capped, it holds so many flows and no more: the longest idle one leaves for a new one. Idle
-///   is counted by stamp, then by the order of touches; flows past their time go first.
-///   Everything is O(1).
-/// * Uncapped, it grows.
+/// * [Capped](Exact::capped), it holds a fixed number of flows, and evicts the one that was idle
+///   longest for a new one. Idle time is counted by stamp, then by the order of touches; stale
+///   flows go first. Every operation is O(1).
+/// * [Growing](Exact::growing), it evicts nothing.
 ///
 /// ```
-/// # use acsm_filters::{FlowId, FlowKey};
-/// use acsm_filters::Random;
-/// use acsm_filters::{Backend, Budget, StoreSpec};
-/// use acsm_filters::{Lookup, State};
-/// use acsm_filters::{Epoch, Exact, Flow, Store};
+/// use acsm_filters::{
+///     Backend, Budget, Epoch, Exact, FlowId, HashKey, Lookup, State, Store, StoreSpec,
+/// };
 ///
-/// let budget = Budget::MemoryBytes(72 * 16 * 1000);
+/// // One of 16 shards: room for 1,000 flows and no more.
+/// let budget = Budget::MemoryBytes(72 * 16_000);
 /// let sizing = StoreSpec { budget, ..StoreSpec::new(Backend::Exact, 6) }.sizing()?;
 /// let mut shard = Exact::capped(&sizing, true)?;
-/// let mut random = Random::new(1);
-/// # let key = |n: u32| FlowKey { src: n.to_be_bytes().into(), dst: [0; 4].into(), src_port: 0, dst_port: 0, vlan: [0; 2] };
+/// let key = HashKey::from_seed(1);
 /// let (now, open) = (Epoch(0), State::new(2).unwrap());
-/// let places: Vec<_> = (0..1001)
-///     .map(|n| shard.locate(&Flow { key: key(n), id: FlowId(random.next_u64().into()) }))
-///     .collect();
 ///
+/// let places: Vec<_> =
+///     (0..1001u64).map(|flow| shard.locate(FlowId(key.digest([flow])), flow)).collect();
 /// for place in &places {
 ///     shard.insert(place, open, now.stamp());
 /// }
-/// assert_eq!(shard.lookup(&places[0], now), Lookup::Absent);
-/// assert!(places[1..].iter().all(|place| shard.lookup(place, now) == Lookup::Known(open)));
+/// assert_eq!(shard.lookup(&places[0], now).answer, Lookup::Absent); // evicted
+/// for place in &places[1..] {
+///     assert_eq!(shard.lookup(place, now).answer, Lookup::Known(open));
+/// }
 /// # Ok::<(), acsm_filters::StoreError>(())
 /// ```
 pub struct Exact<K> {
     entries: Vec<Entry<K>>,
     index: Index,
-    generations: Generations,
+    idle: IdleLists,
     capacity: usize,
     capped: bool,
     timed: bool,
@@ -72,7 +73,7 @@ struct Entry<K> {
     tag: u32,
 }
 
-/// The full key of a flow, and 32 bits of its digest to find it by.
+/// The full key of a flow, and 32 bits of its digest for the index.
 #[derive(Debug, Clone, Copy)]
 pub struct ExactPlace<K> {
     key: K,
@@ -86,7 +87,7 @@ impl<K> ExactPlace<K> {
     }
 }
 
-/// The entry of a flow, alive or stale; none if the table does not have it.
+/// The entry of a flow, alive or stale, if it has one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExactHandle {
     slot: u32,
@@ -95,12 +96,12 @@ pub struct ExactHandle {
 const NONE: u32 = u32::MAX;
 
 impl<K: Copy + Eq> Exact<K> {
-    /// A shard that grows as it must.
+    /// A shard that grows with the number of flows.
     pub fn growing(sizing: &Sizing, timed: bool) -> Result<Exact<K>, StoreError> {
         Exact::new(sizing, timed, false)
     }
 
-    /// A shard that never takes more than its part of what `sizing` allows.
+    /// A shard that never takes more than its part of `sizing`.
     pub fn capped(sizing: &Sizing, timed: bool) -> Result<Exact<K>, StoreError> {
         Exact::new(sizing, timed, true)
     }
@@ -113,7 +114,7 @@ impl<K: Copy + Eq> Exact<K> {
         Ok(Exact {
             entries,
             index: Index::new(capacity)?,
-            generations: Generations::default(),
+            idle: IdleLists::default(),
             capacity,
             capped,
             timed,
@@ -136,31 +137,31 @@ impl<K: Copy + Eq> Exact<K> {
     }
 
     fn is_alive(&self, slot: u32) -> bool {
-        !self.timed || self.entries[slot as usize].stamp.is_alive(self.generations.now())
+        !self.timed || self.entries[slot as usize].stamp.age(self.idle.now()).is_alive()
     }
 
     fn advance(&mut self, now: Epoch) {
-        if self.timed && now > self.generations.now() {
-            self.generations.advance(&mut self.entries, now);
+        if self.timed && now > self.idle.now() {
+            self.idle.advance(&mut self.entries, now);
         }
     }
 
-    /// Puts a slot where its stamp belongs, last in line to go.
-    fn stamp(&mut self, slot: u32, stamp: Stamp) {
-        let epoch = if self.timed { stamp.epoch() } else { Epoch(0) };
-        self.generations.push(&mut self.entries, slot, epoch);
+    /// Puts a slot at the end of the list of its epoch: of that list, the last to be evicted.
+    fn stamp(&mut self, slot: u32, epoch: Epoch) {
+        let epoch = if self.timed { epoch } else { Epoch(0) };
+        self.idle.push(&mut self.entries, slot, epoch);
     }
 
     /// Empties a slot.
     fn free(&mut self, slot: u32) {
-        self.generations.remove(&mut self.entries, slot);
+        self.idle.remove(&mut self.entries, slot);
         self.index.remove(self.entries[slot as usize].tag, slot);
-        self.generations.recycle(&mut self.entries, slot);
+        self.idle.add_free(&mut self.entries, slot);
     }
 
-    /// A slot for a new flow, and whether another was evicted for it.
+    /// A slot for a new flow, and whether a live one was evicted for it.
     fn take_slot(&mut self, empty: Entry<K>) -> (u32, bool) {
-        if let Some(slot) = self.generations.take_free(&self.entries) {
+        if let Some(slot) = self.idle.take_free(&self.entries) {
             return (slot, false);
         }
         if self.entries.len() < self.capacity || !self.capped {
@@ -168,12 +169,12 @@ impl<K: Copy + Eq> Exact<K> {
             return (self.entries.len() as u32 - 1, false);
         }
         let mut evicts = false;
-        if let Some(slot) = self.generations.oldest() {
+        if let Some(slot) = self.idle.oldest() {
             evicts = self.is_alive(slot);
             self.counts.cells_aged += u64::from(!evicts);
             self.free(slot);
         }
-        (self.generations.take_free(&self.entries).unwrap_or(0), evicts)
+        (self.idle.take_free(&self.entries).unwrap_or(0), evicts)
     }
 }
 
@@ -202,18 +203,15 @@ impl<K: Copy + Eq + Send> Store for Exact<K> {
             Some(slot) => Lookup::Known(self.entries[slot as usize].state),
             None => Lookup::Absent,
         };
-        // Every touch counts: it decides who is evicted.
+        // Not settled: every touch counts, as it decides which flow is evicted.
         Found { answer, settled: false, handle }
     }
 
     #[inline]
     fn touch(&mut self, _place: &ExactPlace<K>, found: &Found<ExactHandle>, stamp: Stamp) {
         if let Some(slot) = self.alive_slot(found.handle) {
-            self.generations.remove(&mut self.entries, slot);
-            let kept = self.entries[slot as usize].stamp;
-            // Half a touch does not make a flow older than it is.
-            let newer = if kept == stamp.now() { stamp.now().stamp() } else { stamp };
-            self.stamp(slot, newer);
+            self.idle.remove(&mut self.entries, slot);
+            self.stamp(slot, self.entries[slot as usize].stamp.renewed(stamp));
         }
     }
 
@@ -231,7 +229,7 @@ impl<K: Copy + Eq + Send> Store for Exact<K> {
         self.index.reserve(self.entries.len());
         self.index.insert(place.tag, slot);
         self.entries[slot as usize] = entry;
-        self.stamp(slot, stamp);
+        self.stamp(slot, stamp.epoch());
         self.counts.inserted += 1;
         self.counts.evicted += u64::from(evicts);
         if evicts { Insertion::Evicted } else { Insertion::STORED }
@@ -264,7 +262,7 @@ impl<K: Copy + Eq + Send> Store for Exact<K> {
         self.advance(now);
         let mut freed = 0;
         while freed < budget_cells
-            && let Some(slot) = self.generations.stale()
+            && let Some(slot) = self.idle.stale()
         {
             self.free(slot);
             freed += 1;
@@ -276,8 +274,8 @@ impl<K: Copy + Eq + Send> Store for Exact<K> {
     fn stats(&self) -> StoreStats {
         StoreStats {
             cells: self.capacity.max(self.entries.capacity()) as u64,
-            occupied: self.generations.occupied(),
-            live: self.generations.alive() as f64,
+            occupied: self.idle.occupied(),
+            live: self.idle.alive() as f64,
             live_estimated: false,
             ..self.counts
         }
@@ -291,6 +289,7 @@ mod tests {
 
     #[test]
     fn an_entry_and_its_buckets_take_what_the_spec_says() {
-        assert_eq!(size_of::<Entry<K>>() + 12, EXACT_FLOW_BYTES as usize);
+        // Two addresses (17 bytes each), two ports, two tags.
+        assert_eq!(size_of::<Entry<[u16; 21]>>() + 12, EXACT_FLOW_BYTES as usize);
     }
 }

@@ -1,14 +1,15 @@
-//! Buckets of four bit-packed slots, each bucket within a line of 64 bytes.
+//! Buckets of four slots, each bucket within one [line](crate::line).
 //!
-//! A line is, from its start: the slots of its buckets; with the timer, at its end, a byte of four
-//! 2-bit stamps for each bucket, and the line's mark in the last 4 bytes. A slot is 0 if it is
-//! empty. One that was not touched in time reads as empty, whether a sweep came by or not.
+//! A slot is a field of 7 to 36 bits: 0 if it is empty. A slot that was not touched in time reads
+//! as empty, whether a sweep has cleared it or not.
 
-use crate::aging::{Epoch, STAMPS_PER_WORD, Stamp, age_of, is_in_window, repeated, stale_stamps};
-use crate::error::{StoreError, allocate_in};
-use crate::memory::{Arena, Table};
-use crate::prefetch::prefetch;
-use crate::spec::{Expire, FCF_BUCKET_SLOTS, LINE_BYTES, fcf_buckets_per_line};
+use crate::aging::{Age, Epoch, Stamp};
+use crate::error::StoreError;
+use crate::line::{
+    Format, Line, LineArray, LineTable, OwnedLines, Usage, bits_from, set_bits_from,
+};
+use crate::memory::Arena;
+use crate::spec::{Expire, FCF_BUCKET_SLOTS, fcf_buckets_per_line};
 
 /// Where a bucket is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,23 +25,19 @@ pub(super) struct Slot {
     pub(super) index: u32,
 }
 
-#[derive(Clone, Copy)]
-#[repr(align(64))]
-struct Line([u8; LINE_BYTES]);
-
 /// A fixed array of buckets. With `TIMED` slots age.
-pub(super) struct Buckets<const TIMED: bool> {
-    lines: Table<Line>,
-    slot_bits: u32,
-    per_line: u32,
-    occupied: u64,
-    aged: u64,
-    swept_lines: usize,
-    swept_epoch: Epoch,
+pub(super) struct Buckets<const TIMED: bool, L = OwnedLines> {
+    table: LineTable<L>,
+    shape: Shape,
 }
 
-const MARK: usize = LINE_BYTES - 4;
-const WORD: usize = size_of::<u64>();
+/// How lines are divided into buckets and slots.
+#[derive(Debug, Clone, Copy)]
+struct Shape {
+    format: Format,
+    slot_bits: u32,
+    buckets_per_line: u32,
+}
 
 impl Bucket {
     /// Its slots.
@@ -50,181 +47,30 @@ impl Bucket {
     }
 }
 
-impl<const TIMED: bool> Buckets<TIMED> {
-    /// At least `slots` empty slots of this width, at most 36 bits.
-    pub(super) fn new_in(arena: &Arena, slots: usize, slot_bits: u32) -> Result<Self, StoreError> {
-        let expire = if TIMED { Expire::Timer } else { Expire::None };
+impl Slot {
+    /// Its number among the slots of its line.
+    #[inline]
+    fn in_line(self) -> usize {
+        self.bucket.in_line as usize * FCF_BUCKET_SLOTS + self.index as usize
+    }
+}
+
+impl Shape {
+    fn new(slot_bits: u32, timed: bool) -> Shape {
+        let expire = if timed { Expire::Timer } else { Expire::None };
         let per_line = fcf_buckets_per_line(slot_bits, expire);
-        let lines = slots.div_ceil(per_line * FCF_BUCKET_SLOTS).max(1);
-        Ok(Buckets {
-            lines: allocate_in(arena, lines, Line([0; LINE_BYTES]))?,
-            slot_bits,
-            per_line: per_line as u32,
-            occupied: 0,
-            aged: 0,
-            swept_lines: 0,
-            swept_epoch: Epoch(0),
-        })
+        let format = Format::new(per_line * FCF_BUCKET_SLOTS, slot_bits, timed);
+        Shape { format, slot_bits, buckets_per_line: per_line as u32 }
     }
 
-    pub(super) fn buckets_per_line(&self) -> u32 {
-        self.per_line
-    }
-
-    pub(super) fn buckets(&self) -> u32 {
-        self.lines.len() as u32 * self.per_line
-    }
-
-    /// Slots that are not empty, those included that are stale but not yet cleared.
-    pub(super) fn occupied(&self) -> u64 {
-        self.occupied
-    }
-
-    /// Slots cleared for age so far.
-    pub(super) fn aged(&self) -> u64 {
-        self.aged
-    }
-
-    /// Begins to load a bucket.
     #[inline]
-    pub(super) fn prefetch(&self, bucket: Bucket) {
-        prefetch(self.lines.get(bucket.line as usize));
+    fn slots_per_line(&self) -> usize {
+        self.buckets_per_line as usize * FCF_BUCKET_SLOTS
     }
 
-    /// What the slots of a bucket hold, stale ones included.
-    #[inline]
-    pub(super) fn values(&self, bucket: Bucket) -> [u64; FCF_BUCKET_SLOTS] {
-        let line = &self.lines[bucket.line as usize];
-        let first = self.first_bit(bucket);
-        let mask = self.mask();
-        [0, 1, 2, 3].map(|index| line.bits_from(first + index * self.slot_bits) & mask)
-    }
-
-    /// What a slot holds, stale or not.
-    #[inline]
-    pub(super) fn value(&self, slot: Slot) -> u64 {
-        let bit = self.first_bit(slot.bucket) + slot.index * self.slot_bits;
-        self.lines[slot.bucket.line as usize].bits_from(bit) & self.mask()
-    }
-
-    /// How many epochs ago a slot was touched: more than one, and it is stale.
-    #[inline]
-    pub(super) fn age(&self, slot: Slot, now: Epoch) -> u32 {
-        if !TIMED {
-            return 0;
-        }
-        age_of(self.stamp_bits(slot), self.lines[slot.bucket.line as usize].mark(), now)
-    }
-
-    /// A slot of the bucket that is empty or stale.
-    #[inline]
-    pub(super) fn free_slot(&self, bucket: Bucket, now: Epoch) -> Option<Slot> {
-        let values = self.values(bucket);
-        let is_free = |slot: &Slot| values[slot.index as usize] == 0 || self.age(*slot, now) > 1;
-        bucket.slots().find(is_free)
-    }
-
-    /// Fills a slot that is free.
-    pub(super) fn fill(&mut self, slot: Slot, value: u64, stamp: Stamp) {
-        self.fill_with(slot, value, stamp.bits(), stamp.now());
-    }
-
-    /// Moves what is in a live slot to one that is free, with its stamp.
-    pub(super) fn relocate(&mut self, from: Slot, to: Slot, now: Epoch) {
-        let stamp_bits = if TIMED { self.stamp_bits(from) } else { 0 };
-        self.fill_with(to, self.value(from), stamp_bits, now);
-        self.empty(from);
-    }
-
-    fn fill_with(&mut self, slot: Slot, value: u64, stamp_bits: u8, now: Epoch) {
-        self.freshen(slot.bucket.line, now);
-        let stale = self.value(slot) != 0;
-        self.aged += u64::from(stale);
-        self.occupied += u64::from(!stale);
-        self.set_value(slot, value);
-        self.set_stamp_bits(slot, stamp_bits);
-    }
-
-    /// Empties a slot that is in use.
-    pub(super) fn empty(&mut self, slot: Slot) {
-        self.set_value(slot, 0);
-        self.occupied -= 1;
-    }
-
-    /// Changes what a slot in use holds.
-    pub(super) fn set_value(&mut self, slot: Slot, value: u64) {
-        let bit = self.first_bit(slot.bucket) + slot.index * self.slot_bits;
-        let mask = self.mask();
-        self.lines[slot.bucket.line as usize].set_bits_from(bit, mask, value);
-    }
-
-    /// Touches a live slot.
-    #[inline]
-    pub(super) fn touch(&mut self, slot: Slot, stamp: Stamp) {
-        // A live slot is stamped with this epoch or the last: half a touch adds nothing.
-        if TIMED && !stamp.half {
-            self.freshen(slot.bucket.line, stamp.now());
-            self.set_stamp_bits(slot, stamp.bits());
-        }
-    }
-
-    /// Clears the next lines of stale slots; returns how many slots it looked at.
-    pub(super) fn sweep(&mut self, now: Epoch, budget_slots: usize) -> usize {
-        if !TIMED {
-            return 0;
-        }
-        if self.swept_epoch != now {
-            (self.swept_epoch, self.swept_lines) = (now, 0);
-        }
-        let slots_per_line = self.per_line as usize * FCF_BUCKET_SLOTS;
-        let begin = self.swept_lines;
-        let end = self.lines.len().min(begin + budget_slots.div_ceil(slots_per_line));
-        for line in begin..end {
-            self.clear_stale(line as u32, now);
-        }
-        self.swept_lines = end;
-        (end - begin) * slots_per_line
-    }
-
-    /// Makes sure that the line can take stamps of `now`.
-    #[inline]
-    fn freshen(&mut self, line: u32, now: Epoch) {
-        if TIMED && !is_in_window(now, self.lines[line as usize].mark()) {
-            self.clear_stale(line, now);
-        }
-    }
-
-    /// Clears the stale slots of a line, and marks it with `now`.
-    fn clear_stale(&mut self, line: u32, now: Epoch) {
-        let stamps = self.stamps_at();
-        let mark = self.lines[line as usize].mark();
-        for at in (stamps..MARK).step_by(WORD) {
-            let end = MARK.min(at + WORD);
-            let mut word = [0; WORD];
-            word[..end - at].copy_from_slice(&self.lines[line as usize].0[at..end]);
-            let here = STAMPS_PER_WORD.min((end - at) * FCF_BUCKET_SLOTS);
-            let stale = stale_stamps(u64::from_le_bytes(word), mark, now, here);
-            let mut left = stale;
-            while left != 0 {
-                let index = left.trailing_zeros() / 2;
-                left &= left - 1;
-                let in_line = (at - stamps) as u32 + index / 4;
-                self.clear_if_used(Slot { bucket: Bucket { line, in_line }, index: index % 4 });
-            }
-            // What is empty now gets a stamp that the next sweep need not stop at.
-            let lanes = stale * 3;
-            let restamped = u64::from_le_bytes(word) & !lanes | repeated(now) & lanes;
-            let bytes = &mut self.lines[line as usize].0;
-            bytes[at..end].copy_from_slice(&restamped.to_le_bytes()[..end - at]);
-        }
-        self.lines[line as usize].0[MARK..].copy_from_slice(&now.0.to_le_bytes());
-    }
-
-    fn clear_if_used(&mut self, slot: Slot) {
-        if self.value(slot) != 0 {
-            self.empty(slot);
-            self.aged += 1;
-        }
+    /// How many lines so many slots take.
+    fn lines(&self, slots: usize) -> usize {
+        slots.div_ceil(self.slots_per_line()).max(1)
     }
 
     #[inline]
@@ -232,66 +78,183 @@ impl<const TIMED: bool> Buckets<TIMED> {
         (1 << self.slot_bits) - 1
     }
 
+    /// What the slot with this number in its line holds, stale or not.
     #[inline]
-    fn first_bit(&self, bucket: Bucket) -> u32 {
-        bucket.in_line * FCF_BUCKET_SLOTS as u32 * self.slot_bits
-    }
-
-    /// Where in a line the stamps begin.
-    #[inline]
-    fn stamps_at(&self) -> usize {
-        MARK - self.per_line as usize
+    fn value(&self, line: &Line, slot: usize) -> u64 {
+        bits_from(line, slot * self.slot_bits as usize) & self.mask()
     }
 
     #[inline]
-    fn stamp_bits(&self, slot: Slot) -> u8 {
-        let at = self.stamps_at() + slot.bucket.in_line as usize;
-        self.lines[slot.bucket.line as usize].0[at] >> (2 * slot.index) & 3
+    fn set_value(&self, line: &mut Line, slot: usize, value: u64) {
+        set_bits_from(line, slot * self.slot_bits as usize, self.mask(), value);
     }
 
-    #[inline]
-    fn set_stamp_bits(&mut self, slot: Slot, bits: u8) {
-        if TIMED {
-            let at = self.stamps_at() + slot.bucket.in_line as usize;
-            let byte = &mut self.lines[slot.bucket.line as usize].0[at];
-            *byte = *byte & !(3 << (2 * slot.index)) | bits << (2 * slot.index);
-        }
+    /// How many slots are in use, stale ones included.
+    fn in_use(&self, line: &Line) -> u64 {
+        (0..self.slots_per_line()).filter(|&slot| self.value(line, slot) != 0).count() as u64
+    }
+
+    /// Empties the stale slots; returns how many were in use.
+    fn clear_stale(&self, line: &mut Line, now: Epoch) -> u64 {
+        self.format.clear_stale(line, now, |line, first, mut stale| {
+            let mut cleared = 0;
+            while stale != 0 {
+                let slot = first + stale.trailing_zeros() as usize;
+                stale &= stale - 1;
+                if self.value(line, slot) != 0 {
+                    self.set_value(line, slot, 0);
+                    cleared += 1;
+                }
+            }
+            cleared
+        })
     }
 }
 
-impl Line {
-    #[inline]
-    fn mark(&self) -> Epoch {
-        let [.., a, b, c, d] = self.0;
-        Epoch(u32::from_le_bytes([a, b, c, d]))
+impl<const TIMED: bool> Buckets<TIMED> {
+    /// At least `slots` empty slots of this width.
+    pub(super) fn new_in(arena: &Arena, slots: usize, slot_bits: u32) -> Result<Self, StoreError> {
+        let shape = Shape::new(slot_bits, TIMED);
+        Ok(Buckets { table: LineTable::new_in(arena, shape.lines(slots))?, shape })
+    }
+}
+
+impl<'a, const TIMED: bool> Buckets<TIMED, &'a mut [Line]> {
+    /// At least `slots` slots of this width, as they are in `bytes`.
+    pub(super) fn over(
+        bytes: &'a mut [u8],
+        slots: usize,
+        slot_bits: u32,
+    ) -> Result<Self, StoreError> {
+        let shape = Shape::new(slot_bits, TIMED);
+        let table = LineTable::over(bytes, shape.lines(slots), |line| shape.in_use(line))?;
+        Ok(Buckets { table, shape })
+    }
+}
+
+impl<const TIMED: bool, L: LineArray> Buckets<TIMED, L> {
+    pub(super) fn buckets_per_line(&self) -> u32 {
+        self.shape.buckets_per_line
     }
 
-    /// The word that has this bit and the 35 after it, and how far to shift it. A slot that lies in
-    /// the line's last word is found from there, so that no load leaves the line.
+    pub(super) fn buckets(&self) -> u32 {
+        self.table.len() as u32 * self.shape.buckets_per_line
+    }
+
+    /// Slots in use and slots that aged.
+    pub(super) fn usage(&self) -> Usage {
+        self.table.usage()
+    }
+
+    /// Starts loading a bucket.
     #[inline]
-    fn word_at(bit: u32) -> (usize, u32) {
-        let byte = (bit / 8).min((LINE_BYTES - WORD) as u32);
-        (byte as usize, bit - 8 * byte)
+    pub(super) fn prefetch(&self, bucket: Bucket) {
+        self.table.prefetch(bucket.line as usize);
+    }
+
+    /// What the slots of a bucket hold, stale ones included.
+    #[inline]
+    pub(super) fn values(&self, bucket: Bucket) -> [u64; FCF_BUCKET_SLOTS] {
+        let line = self.line(bucket);
+        let first = bucket.in_line as usize * FCF_BUCKET_SLOTS;
+        [0, 1, 2, 3].map(|index| self.shape.value(line, first + index))
+    }
+
+    /// What a slot holds, stale or not.
+    #[inline]
+    pub(super) fn value(&self, slot: Slot) -> u64 {
+        self.shape.value(self.line(slot.bucket), slot.in_line())
+    }
+
+    /// When a slot was last touched.
+    #[inline]
+    pub(super) fn age(&self, slot: Slot, now: Epoch) -> Age {
+        match TIMED {
+            true => self.shape.format.age(self.line(slot.bucket), slot.in_line(), now),
+            false => Age::Current,
+        }
+    }
+
+    /// A slot of the bucket that is empty or stale.
+    #[inline]
+    pub(super) fn free_slot(&self, bucket: Bucket, now: Epoch) -> Option<Slot> {
+        let (line, first) = (self.line(bucket), bucket.in_line as usize * FCF_BUCKET_SLOTS);
+        let alive = if TIMED { self.shape.format.alive(line, 0, now) >> first } else { u64::MAX };
+        let is_free = |slot: &Slot| {
+            alive >> slot.index & 1 == 0 || self.shape.value(line, first + slot.index as usize) == 0
+        };
+        bucket.slots().find(is_free)
+    }
+
+    /// Fills a slot that is free.
+    pub(super) fn fill(&mut self, slot: Slot, value: u64, stamp: Stamp) {
+        let shape = self.shape;
+        let (line, usage) = self.line_mut(slot.bucket, stamp.now());
+        let stale = shape.value(line, slot.in_line()) != 0;
+        usage.aged += u64::from(stale);
+        usage.occupied += u64::from(!stale);
+        shape.set_value(line, slot.in_line(), value);
+        if TIMED {
+            shape.format.stamp(line, 0, 1 << slot.in_line(), stamp.epoch());
+        }
+    }
+
+    /// Moves what is in a live slot to one that is free, with its stamp.
+    pub(super) fn relocate(&mut self, from: Slot, to: Slot, now: Epoch) {
+        let stamp = match self.age(from, now) {
+            Age::Current => now.stamp(),
+            _ => now.half_stamp(),
+        };
+        self.fill(to, self.value(from), stamp);
+        self.empty(from);
+    }
+
+    /// Empties a slot that is in use.
+    pub(super) fn empty(&mut self, slot: Slot) {
+        self.set_value(slot, 0);
+        self.table.line_mut(slot.bucket.line as usize).1.occupied -= 1;
+    }
+
+    /// Changes what a slot in use holds.
+    pub(super) fn set_value(&mut self, slot: Slot, value: u64) {
+        let (line, _) = self.table.line_mut(slot.bucket.line as usize);
+        self.shape.set_value(line, slot.in_line(), value);
+    }
+
+    /// Touches a live slot.
+    #[inline]
+    pub(super) fn touch(&mut self, slot: Slot, stamp: Stamp) {
+        if TIMED && stamp.renews() {
+            let format = self.shape.format;
+            let (line, _) = self.line_mut(slot.bucket, stamp.now());
+            format.stamp(line, 0, 1 << slot.in_line(), stamp.epoch());
+        }
+    }
+
+    /// Clears the next lines of stale slots; returns how many slots it examined.
+    pub(super) fn sweep(&mut self, now: Epoch, budget_slots: usize) -> usize {
+        if !TIMED {
+            return 0;
+        }
+        let shape = self.shape;
+        let clear_stale = |line: &mut Line| shape.clear_stale(line, now);
+        self.table.sweep(now, budget_slots, shape.slots_per_line(), clear_stale)
     }
 
     #[inline]
-    fn word(&self, byte: usize) -> u64 {
-        let mut word = [0; WORD];
-        word.copy_from_slice(&self.0[byte..byte + WORD]);
-        u64::from_le_bytes(word)
+    fn line(&self, bucket: Bucket) -> &Line {
+        self.table.line(bucket.line as usize)
     }
 
+    /// The line of a bucket, which can take stamps of `now`.
     #[inline]
-    fn bits_from(&self, bit: u32) -> u64 {
-        let (byte, shift) = Self::word_at(bit);
-        self.word(byte) >> shift
-    }
-
-    #[inline]
-    fn set_bits_from(&mut self, bit: u32, mask: u64, value: u64) {
-        let (byte, shift) = Self::word_at(bit);
-        let word = self.word(byte) & !(mask << shift) | (value & mask) << shift;
-        self.0[byte..byte + WORD].copy_from_slice(&word.to_le_bytes());
+    fn line_mut(&mut self, bucket: Bucket, now: Epoch) -> (&mut Line, &mut Usage) {
+        let shape = self.shape;
+        let line = bucket.line as usize;
+        match TIMED {
+            true => self.table.fresh_line_mut(line, now, |line| shape.clear_stale(line, now)),
+            false => self.table.line_mut(line),
+        }
     }
 }
 
@@ -300,20 +263,20 @@ mod tests {
     use super::*;
     use crate::rng::Random;
 
-    /// Every slot of a line takes every value, and disturbs no other, nor the stamps.
+    /// Every slot of a line takes every value and changes no other slot nor the stamps.
     #[test]
     fn slots_of_any_width_are_apart() {
         for slot_bits in 7..=36 {
             let mut buckets = Buckets::<true>::new_in(&Arena::default(), 1, slot_bits).unwrap();
             let mut random = Random::new(slot_bits.into());
             let now = Epoch(6);
-            let all: Vec<Slot> = (0..buckets.per_line)
+            let all: Vec<Slot> = (0..buckets.buckets_per_line())
                 .flat_map(|in_line| Bucket { line: 0, in_line }.slots())
                 .collect();
             let mut values = vec![0; all.len()];
             for _ in 0..500 {
                 let at = random.below(all.len() as u64) as usize;
-                let value = 1 + random.below(buckets.mask());
+                let value = 1 + random.below(buckets.shape.mask());
                 match values[at] {
                     0 => buckets.fill(all[at], value, now.half_stamp()),
                     _ => buckets.set_value(all[at], value),
@@ -322,14 +285,15 @@ mod tests {
                 for (slot, value) in all.iter().zip(&values) {
                     assert_eq!(buckets.value(*slot), *value);
                     assert_eq!(buckets.values(slot.bucket)[slot.index as usize], *value);
-                    assert!(*value == 0 || buckets.age(*slot, now) == 1);
+                    assert!(*value == 0 || buckets.age(*slot, now) == Age::Previous);
                 }
             }
-            assert_eq!(buckets.occupied(), all.len() as u64);
+            let in_use = all.len() as u64;
+            assert_eq!(buckets.usage().occupied, in_use);
             assert_eq!(buckets.sweep(now, 1), all.len());
-            assert_eq!((buckets.occupied(), buckets.aged()), (all.len() as u64, 0));
+            assert_eq!((buckets.usage().occupied, buckets.usage().aged), (in_use, 0));
             buckets.sweep(Epoch(7), usize::MAX);
-            assert_eq!((buckets.occupied(), buckets.aged()), (0, all.len() as u64));
+            assert_eq!((buckets.usage().occupied, buckets.usage().aged), (0, in_use));
         }
     }
 }

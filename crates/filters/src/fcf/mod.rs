@@ -1,144 +1,156 @@
-//! `fcf`: fingerprints and states in a cuckoo table.
+//! `fcf`: a fingerprint-compressed filter, fingerprints and states in a cuckoo table.
 //!
-//! ACSM 2006 found fingerprints in a d-left table to need the least memory of all its structures
-//! (fingerprint-compressed filter, FCF). Cuckoo filters (Fan et al., CoNEXT 2014) fill their tables
-//! further, and moving flows takes nothing but what is stored. With a state beside each
-//! fingerprint such a filter is a map: a *maplet*.
-//!
-//! | | slots that match: in a flow's two buckets, with its fingerprint, not stale |
-//! |---|---|
-//! | lookup | none → Absent; all in one state → Known; in several → DontKnow |
-//! | touch | all that match |
-//! | insert | one more, in a free or stale slot; others move if they must; *full* if that does not help |
-//! | modify | touches all; of those in the old state the one touched least recently changes |
-//! | delete | of those in the old state the one touched least recently is emptied |
-//!
-//! What matches are the slots of flows that are one to the store: same fingerprint, same buckets.
-//! Which of them is the asking flow's nobody can tell, so the rules do not depend on the order of
-//! slots, and answers do not depend on who was moved where.
-//!
-//! `place`: a flow's buckets and fingerprint. `buckets`: packed slots and their aging. `room`: who
-//! moves where.
+//! ACSM 2006 found fingerprints in a d-left table to need the least memory of all its structures.
+//! Cuckoo filters (Fan et al., CoNEXT 2014) fill their tables further, and moving a flow takes
+//! nothing but what is stored. With a state beside each fingerprint such a filter is a map: a
+//! *maplet*.
 
 mod buckets;
-mod place;
-mod room;
+mod cuckoo;
 
-pub use place::FcfPlace;
+pub use cuckoo::FcfPlace;
 
-use super::aging::{Epoch, Stamp};
-use super::error::StoreError;
-use super::stats::StoreStats;
-use super::store::{Found, Insertion, Lines, Store};
+use crate::aging::{Age, Epoch, Stamp};
 use crate::digest::FlowId;
+use crate::error::StoreError;
+use crate::line::{Line, LineArray, OwnedLines};
 use crate::memory::Arena;
 use crate::spec::{FCF_BUCKET_SLOTS, Sizing, fcf_fingerprints};
 use crate::state::{Lookup, State};
+use crate::stats::StoreStats;
+use crate::store::{Found, Insertion, Lines, Store};
 use buckets::{Buckets, Slot};
-use place::Places;
-use room::Allowance;
+use cuckoo::{Places, SearchBudget, make_room};
 
-/// A fingerprint cuckoo filter, with `TIMED` slots that age.
+/// A fingerprint cuckoo filter: one slot per flow, in one of two buckets. With `TIMED` slots age.
 ///
-/// While every insertion finds room, no flow is inserted twice and none removed that is not there:
+/// 18.4 bits per flow for an error rate of 0.01 with six states, stamps included. While every
+/// insertion finds room, no flow is inserted twice and none is removed that was not inserted:
 ///
-/// * a flow that is there is never answered `Absent`, and `Known` tells its state;
-/// * a flow that is not there is answered `Absent` but for a chance of 8 α / F: eight slots, in
-///   use with the load α, each with one of F fingerprints;
-/// * flows are found in one of two cache lines, whatever the error rate.
+/// * a flow that was inserted is never answered `Absent`, and `Known` is its state;
+/// * an absent flow is answered `Absent` except with probability 8 α / F: eight slots, in use with
+///   the load α, each with one of F fingerprints;
+/// * a flow is found in one of two cache lines, whatever the error rate.
 ///
-/// Unlike a filter of shared cells it can be *full*: then an insertion says so, and nothing else
-/// changes. At the planned 95 % of its slots it is not.
+/// Unlike a filter of shared cells it can be full: then an insertion says so, and nothing else
+/// changes. At the planned load of 95 % it is not.
 ///
 /// ```
-/// use acsm_filters::FlowId;
-/// # use acsm_filters::FlowKey;
-/// use acsm_filters::Random;
-/// use acsm_filters::{Backend, StoreSpec};
-/// use acsm_filters::{Lookup, State};
-/// use acsm_filters::{Epoch, Fcf, Flow, Insertion, Store};
+/// use acsm_filters::{
+///     Backend, Epoch, Fcf, FlowId, HashKey, Insertion, Lookup, State, Store, StoreSpec,
+/// };
 ///
+/// // One of 16 shards: 1,000 flows, at the default false-positive rate of 0.01.
 /// let spec = StoreSpec { flows: 16_000, ..StoreSpec::new(Backend::Fcf, 6) };
 /// let sizing = spec.sizing()?;
 /// assert!(sizing.bits_per_flow < 19.0);
 /// let mut shard = Fcf::<true>::new(6, &sizing)?;
-/// let mut random = Random::new(1);
-/// # let key = FlowKey { src: [0; 4].into(), dst: [0; 4].into(), src_port: 0, dst_port: 0, vlan: [0; 2] };
-/// let mut flow = || {
-///     let id = u128::from(random.next_u64()) << 64 | u128::from(random.next_u64());
-///     Flow { key, id: FlowId(id) }
-/// };
+/// let key = HashKey::from_seed(1);
+/// let id = |flow: u64| FlowId(key.digest([flow]));
 /// let (now, open) = (Epoch(0), State::new(2).unwrap());
 ///
-/// for _ in 0..1000 {
-///     let place = shard.locate(&flow());
-///     assert_eq!(shard.insert(&place, open, now.stamp()), Insertion::Stored { shared_cells: 0 });
-///     assert_eq!(shard.lookup(&place, now), Lookup::Known(open));
+/// for flow in 0..1000 {
+///     let place = shard.locate(id(flow), ());
+///     assert_eq!(shard.insert(&place, open, now.stamp()), Insertion::STORED);
+///     assert_eq!(shard.lookup(&place, now).answer, Lookup::Known(open));
 /// }
-/// // Sized for 1,000 flows a shard at the default of 0.01.
-/// let mistaken = (0..10_000).filter(|_| {
-///     let stranger = shard.locate(&flow());
-///     shard.lookup(&stranger, now) != Lookup::Absent
+/// let false_positives = (1000..11_000).filter(|&absent| {
+///     let place = shard.locate(id(absent), ());
+///     shard.lookup(&place, now).answer != Lookup::Absent
 /// });
-/// assert!(mistaken.count() < 150);
+/// assert!(false_positives.count() < 150);
 /// # Ok::<(), acsm_filters::StoreError>(())
 /// ```
-pub struct Fcf<const TIMED: bool> {
+///
+/// # Rules
+///
+/// A slot *matches* a flow if it is in one of the flow's two buckets, holds its fingerprint and is
+/// not stale.
+///
+/// | operation | effect |
+/// |---|---|
+/// | lookup | no slot matches: Absent; all in one state: Known; in several: DontKnow |
+/// | touch | all matching slots |
+/// | insert | fills a free or stale slot; moves other flows if necessary; *full* if that fails |
+/// | modify | touches all matching slots; of those in the old state the least recently touched one changes |
+/// | delete | of the matching slots in the old state, empties the least recently touched one |
+///
+/// Flows with the same fingerprint and buckets are one to the store: which of the matching slots
+/// is whose cannot be told. The rules therefore do not depend on the order of slots, and answers do
+/// not depend on which flow was moved where.
+pub struct Fcf<const TIMED: bool, L = OwnedLines> {
     places: Places,
-    buckets: Buckets<TIMED>,
-    allowance: Allowance,
+    buckets: Buckets<TIMED, L>,
+    budget: SearchBudget,
     counts: StoreStats,
 }
 
 /// The slots that match a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Matches {
+pub struct FcfHandle {
     /// Which of the flow's eight slots.
     slots: u8,
     /// Which states they are in.
     states: u16,
-    /// Whether some were last touched in the epoch before this.
+    /// Whether some were last touched in the previous epoch.
     any_older: bool,
 }
 
 impl<const TIMED: bool> Fcf<TIMED> {
-    /// An empty shard for a machine with so many states: one of equal parts of what `sizing`
-    /// allows.
+    /// An empty shard for a machine with this many states: one of equal parts of `sizing`.
     pub fn new(states: usize, sizing: &Sizing) -> Result<Self, StoreError> {
         Self::new_in(&Arena::default(), states, sizing)
     }
 
-    /// The same, with its buckets beside those of other shards.
+    /// An empty shard with its memory in `arena`.
     pub fn new_in(arena: &Arena, states: usize, sizing: &Sizing) -> Result<Self, StoreError> {
-        let slots = sizing.cells as usize / FlowId::SHARDS;
-        let buckets = Buckets::new_in(arena, slots, sizing.cell_bits)?;
+        let buckets = Buckets::new_in(arena, slots_per_shard(sizing), sizing.cell_bits)?;
+        Ok(Fcf::of(buckets, states, sizing))
+    }
+}
+
+impl<'a, const TIMED: bool> Fcf<TIMED, &'a mut [Line]> {
+    /// The shard that `bytes` hold, of any alignment and [`array_bytes`](crate::array_bytes) long:
+    /// all zero if it is empty. Only what is in the table is taken from them, not the counts of
+    /// what happened.
+    pub fn over(bytes: &'a mut [u8], states: usize, sizing: &Sizing) -> Result<Self, StoreError> {
+        let buckets = Buckets::over(bytes, slots_per_shard(sizing), sizing.cell_bits)?;
+        Ok(Fcf::of(buckets, states, sizing))
+    }
+}
+
+fn slots_per_shard(sizing: &Sizing) -> usize {
+    sizing.cells as usize / FlowId::SHARDS
+}
+
+impl<const TIMED: bool, L: LineArray> Fcf<TIMED, L> {
+    fn of(buckets: Buckets<TIMED, L>, states: usize, sizing: &Sizing) -> Self {
         let places = Places {
             states: states.max(1) as u64,
             fingerprints: fcf_fingerprints(sizing.cell_bits, states.max(1)),
             buckets: buckets.buckets(),
             buckets_per_line: buckets.buckets_per_line(),
         };
-        let (allowance, counts) = (Allowance::FULL, StoreStats::default());
-        Ok(Fcf { places, buckets, allowance, counts })
+        Fcf { places, buckets, budget: SearchBudget::FULL, counts: StoreStats::default() }
     }
 
     /// The slots that match a flow.
     #[inline]
-    fn matches(&self, place: &FcfPlace, now: Epoch) -> Matches {
-        let mut matches = Matches::default();
+    fn matches(&self, place: &FcfPlace, now: Epoch) -> FcfHandle {
+        let mut matches = FcfHandle::default();
         for (home, bucket) in place.homes.into_iter().enumerate() {
             let values = self.buckets.values(bucket);
             for (value, slot) in values.into_iter().zip(bucket.slots()) {
-                // An empty slot is below every flow's first value.
+                // An empty slot is below the first value of every flow.
                 let state = value.wrapping_sub(place.base);
                 if state >= self.places.states {
                     continue;
                 }
                 let age = self.buckets.age(slot, now);
-                if age <= 1 {
+                if age.is_alive() {
                     matches.slots |= 1 << (home * FCF_BUCKET_SLOTS + slot.index as usize);
                     matches.states |= 1 << state;
-                    matches.any_older |= age == 1;
+                    matches.any_older |= age == Age::Previous;
                 }
             }
         }
@@ -146,27 +158,25 @@ impl<const TIMED: bool> Fcf<TIMED> {
     }
 
     /// Touches all slots that match.
-    fn touch_all(&mut self, place: &FcfPlace, matches: Matches, stamp: Stamp) {
+    fn touch_all(&mut self, place: &FcfPlace, matches: FcfHandle, stamp: Stamp) {
         for slot in matches.slots_of(place) {
             self.buckets.touch(slot, stamp);
         }
     }
 
-    /// A free slot in one of a flow's buckets; others move for it if they must.
+    /// A free slot in one of a flow's buckets; others are moved for it if necessary.
     fn free_slot(&mut self, place: &FcfPlace, now: Epoch) -> Option<Slot> {
-        self.allowance.earn();
+        self.budget.earn();
         let [first, second] = place.homes.map(|bucket| self.buckets.free_slot(bucket, now));
-        let (buckets, allowance) = (&mut self.buckets, &mut self.allowance);
-        first
-            .or(second)
-            .or_else(|| room::make_room(buckets, &self.places, place.homes, allowance, now))
+        let (buckets, budget) = (&mut self.buckets, &mut self.budget);
+        first.or(second).or_else(|| make_room(buckets, &self.places, place.homes, budget, now))
     }
 
-    /// Of the slots that match and are in this state, the one touched least recently.
+    /// Of the slots that match and are in this state, the least recently touched one.
     fn oldest_in(
         &self,
         place: &FcfPlace,
-        matches: Matches,
+        matches: FcfHandle,
         state: State,
         now: Epoch,
     ) -> Option<Slot> {
@@ -176,17 +186,17 @@ impl<const TIMED: bool> Fcf<TIMED> {
     }
 }
 
-impl Matches {
+impl FcfHandle {
     fn slots_of(self, place: &FcfPlace) -> impl Iterator<Item = Slot> {
         let slots = place.homes.into_iter().flat_map(|bucket| bucket.slots());
         slots.enumerate().filter(move |(at, _)| self.slots >> at & 1 == 1).map(|(_, slot)| slot)
     }
 }
 
-impl<const TIMED: bool> Store for Fcf<TIMED> {
+impl<const TIMED: bool, L: LineArray> Store for Fcf<TIMED, L> {
     type Key = ();
     type Place = FcfPlace;
-    type Handle = Matches;
+    type Handle = FcfHandle;
 
     const WRITES_WITHOUT_OLD_STATE: bool = false;
 
@@ -201,7 +211,7 @@ impl<const TIMED: bool> Store for Fcf<TIMED> {
     }
 
     #[inline]
-    fn lookup(&mut self, place: &FcfPlace, now: Epoch) -> Found<Matches> {
+    fn lookup(&mut self, place: &FcfPlace, now: Epoch) -> Found<FcfHandle> {
         let matches = self.matches(place, now);
         let one = State::new(matches.states.trailing_zeros() as usize);
         let answer = match (matches.states.count_ones(), one) {
@@ -213,8 +223,8 @@ impl<const TIMED: bool> Store for Fcf<TIMED> {
     }
 
     #[inline]
-    fn touch(&mut self, place: &FcfPlace, found: &Found<Matches>, stamp: Stamp) {
-        if TIMED && !stamp.half && found.handle.any_older {
+    fn touch(&mut self, place: &FcfPlace, found: &Found<FcfHandle>, stamp: Stamp) {
+        if TIMED && stamp.renews() && found.handle.any_older {
             self.touch_all(place, found.handle, stamp);
         }
     }
@@ -235,7 +245,7 @@ impl<const TIMED: bool> Store for Fcf<TIMED> {
     fn modify(
         &mut self,
         place: &FcfPlace,
-        found: &Found<Matches>,
+        found: &Found<FcfHandle>,
         new: State,
         stamp: Stamp,
     ) -> Option<Lookup> {
@@ -249,7 +259,7 @@ impl<const TIMED: bool> Store for Fcf<TIMED> {
         None
     }
 
-    fn delete(&mut self, place: &FcfPlace, found: &Found<Matches>, now: Epoch) {
+    fn delete(&mut self, place: &FcfPlace, found: &Found<FcfHandle>, now: Epoch) {
         let Lookup::Known(old) = found.answer else { return };
         match self.oldest_in(place, found.handle, old, now) {
             Some(slot) => self.buckets.empty(slot),
@@ -271,18 +281,18 @@ impl<const TIMED: bool> Store for Fcf<TIMED> {
 
     fn stats(&self) -> StoreStats {
         let cells = u64::from(self.buckets.buckets()) * FCF_BUCKET_SLOTS as u64;
-        let occupied = self.buckets.occupied();
-        let fill = occupied as f64 / cells as f64;
+        let usage = self.buckets.usage();
+        let fill = usage.occupied as f64 / cells as f64;
         let compared = (2 * FCF_BUCKET_SLOTS) as f64;
         StoreStats {
             cells,
-            occupied,
-            // One slot per flow; but flows that the store cannot tell apart count once, and those
-            // that found no room not at all.
-            live: occupied as f64,
+            occupied: usage.occupied,
+            // One slot per flow; but flows that look alike may share one, and a flow that found no
+            // room has none.
+            live: usage.occupied as f64,
             live_estimated: true,
             false_positive_chance: compared * fill / self.places.fingerprints as f64,
-            cells_aged: self.buckets.aged(),
+            cells_aged: usage.aged,
             ..self.counts
         }
     }

@@ -1,6 +1,6 @@
-//! A store with a gate before it, or without.
+//! A store with a gate in front of it, or without.
 
-use super::waiting::Gate;
+use super::pending::Gate;
 use crate::aging::{Epoch, Stamp};
 use crate::digest::FlowId;
 use crate::error::StoreError;
@@ -10,42 +10,38 @@ use crate::stats::StoreStats;
 use crate::store::{Found, Insertion, Lines, Store};
 
 /// A store that flows enter with their second packet; or with their first, if there is no gate.
-/// One type serves both: without a gate every operation is the store's, behind one branch.
+/// One type for both: without a gate every operation is that of the store, after one branch.
 ///
 /// ```
-/// use acsm_filters::FlowId;
-/// # use acsm_filters::FlowKey;
-/// use acsm_filters::Random;
-/// use acsm_filters::{Backend, GateSpec, StoreSpec};
-/// use acsm_filters::{Lookup, State};
-/// use acsm_filters::{Epoch, Fcf, Flow, Gated, Store};
+/// use acsm_filters::{
+///     Backend, Epoch, Fcf, FlowId, Gated, GateSpec, HashKey, Lookup, State, Store, StoreSpec,
+/// };
 ///
 /// let gate: GateSpec = "bloom-1".parse()?;
 /// let spec = StoreSpec { gate: Some(gate), flows: 16_000, ..StoreSpec::new(Backend::Fcf, 6) };
 /// let fcf = Fcf::<true>::new(spec.states, &spec.sizing()?)?;
 /// let mut shard = Gated::new(fcf, Some(&gate.sizing(&spec)?))?;
-/// let mut random = Random::new(1);
-/// # let key = FlowKey { src: [0; 4].into(), dst: [0; 4].into(), src_port: 0, dst_port: 0, vlan: [0; 2] };
-/// let mut word = || u128::from(random.next_u64());
-/// let mut flow = || Flow { key, id: FlowId(word() << 64 | word()) };
+/// let key = HashKey::from_seed(1);
+/// let id = |flow: u64| FlowId(key.digest([flow]));
 /// let (now, syn, open) = (Epoch(0), State::new(0).unwrap(), State::new(2).unwrap());
 ///
-/// // A flood a hundred times as large as the store. One in a thousand finds the marks of flows
-/// // that were let in, made up of others' bits.
-/// for _ in 0..100_000 {
-///     let place = shard.locate(&flow());
-///     if shard.lookup(&place, now) == Lookup::Absent {
+/// // A flood of single packets, a hundred times as large as the store, stays out of it. (About one
+/// // flow in a thousand matches bits that other flows set and is admitted at once.)
+/// for flow in 0..100_000 {
+///     let place = shard.locate(id(flow), ());
+///     if shard.lookup(&place, now).answer == Lookup::Absent {
 ///         shard.insert(&place, syn, now.stamp());
 ///     }
 /// }
 /// assert!(shard.stats().inserted < 200);
 ///
-/// // A flow that is answered.
-/// let place = shard.locate(&flow());
+/// // A flow with a second packet enters the store.
+/// let place = shard.locate(id(100_000), ());
 /// shard.insert(&place, syn, now.stamp());
-/// assert_eq!(shard.lookup(&place, now), Lookup::Known(syn));
-/// shard.modify(&place, Lookup::Known(syn), open, now.stamp());
-/// assert_eq!(shard.lookup(&place, now), Lookup::Known(open));
+/// let found = shard.lookup(&place, now);
+/// assert_eq!(found.answer, Lookup::Known(syn));
+/// shard.modify(&place, &found, open, now.stamp());
+/// assert_eq!(shard.lookup(&place, now).answer, Lookup::Known(open));
 /// assert_eq!(shard.stats().gate.passed, 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -70,7 +66,7 @@ pub struct GatedHandle<H> {
     store: H,
 }
 
-/// The same as the store saw it.
+/// What the store itself found.
 fn in_store<H: Copy>(found: &Found<GatedHandle<H>>) -> Found<H> {
     Found { answer: found.answer, settled: found.settled, handle: found.handle.store }
 }
@@ -87,13 +83,19 @@ impl<S: Store> Gated<S> {
         self.gate.as_deref_mut().filter(|_| handle.at_gate)
     }
 
+    /// Whether an answer of the store is the answer of a lookup: a flow that is absent in the store
+    /// is looked up at the gate.
+    fn is_final(&self, answer: Lookup) -> bool {
+        self.gate.is_none() || answer != Lookup::Absent
+    }
+
     /// Brings a pending flow into the store.
     fn admit(&mut self, place: &GatedPlace<S::Place>, state: State, stamp: Stamp) {
         if let Some(gate) = &mut self.gate {
             gate.mark_admitted(place.digest, stamp.now());
             gate.count_passed();
         }
-        // A store without room for it leaves it out, as it does without a gate.
+        // If the store is full, the flow is left out, as it is without a gate.
         self.store.insert(&place.store, state, stamp);
     }
 }
@@ -149,7 +151,13 @@ impl<S: Store> Store for Gated<S> {
         {
             return Insertion::Pending;
         }
-        self.store.insert(&place.store, state, stamp)
+        match self.store.insert(&place.store, state, stamp) {
+            Insertion::Stored { shared_cells, answer } => {
+                let answer = answer.filter(|answer| self.is_final(*answer));
+                Insertion::Stored { shared_cells, answer }
+            }
+            insertion => insertion,
+        }
     }
 
     #[inline]
@@ -162,7 +170,8 @@ impl<S: Store> Store for Gated<S> {
     ) -> Option<Lookup> {
         match (self.gate_of(found.handle), found.answer) {
             (None, _) | (_, Lookup::Absent) => {
-                return self.store.modify(&place.store, &in_store(found), new, stamp);
+                let answer = self.store.modify(&place.store, &in_store(found), new, stamp);
+                return answer.filter(|answer| self.is_final(*answer));
             }
             (Some(gate), Lookup::DontKnow) => {
                 gate.count_dont_know();
@@ -182,7 +191,7 @@ impl<S: Store> Store for Gated<S> {
                 self.store.delete(&place.store, &in_store(found), now);
             }
             (Some(_), Lookup::DontKnow) if !S::WRITES_WITHOUT_OLD_STATE => {}
-            // What is no longer pending is marked as if it were admitted.
+            // A pending flow that is deleted is marked like an admitted one.
             (Some(gate), _) => gate.mark_admitted(place.digest, now),
         }
     }

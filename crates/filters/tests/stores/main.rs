@@ -1,0 +1,11 @@
+//! The structures against independent evidence: slow models of their rules, and closed forms.
+
+mod bhbf_merge;
+mod borrowed;
+mod conformance;
+mod errors;
+mod recycling;
+mod slow;
+mod static_set;
+mod support;
+mod theory;

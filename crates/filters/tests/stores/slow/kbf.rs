@@ -1,0 +1,198 @@
+//! The kBF: encodings and decoding by trying everything.
+
+use std::collections::HashMap;
+
+use super::{Grid, Shape, Slow, Tally};
+use crate::support::Flow;
+use acsm_filters::{KbfDecode, Lookup, State};
+
+pub struct SlowKbf {
+    grid: Grid<Cell>,
+    codes: Vec<u32>,
+    /// By count and sum: the states that are in some choice of so many codes with that sum.
+    in_sums: HashMap<(u32, u32), Vec<usize>>,
+    decode: KbfDecode,
+}
+
+/// Tries every choice of one, two and three codes.
+fn in_sums(codes: &[u32]) -> HashMap<(u32, u32), Vec<usize>> {
+    let mut found: HashMap<(u32, u32), Vec<usize>> = HashMap::new();
+    let mut note = |choice: &[usize]| {
+        let sum = choice.iter().fold(0, |sum, &i| sum ^ codes[i]);
+        let states = found.entry((choice.len() as u32, sum)).or_default();
+        states.extend(choice);
+        states.sort_unstable();
+        states.dedup();
+    };
+    for a in 0..codes.len() {
+        note(&[a]);
+        for b in 0..=a {
+            note(&[a, b]);
+            (0..=b).for_each(|c| note(&[a, b, c]));
+        }
+    }
+    found
+}
+
+#[derive(Clone, Copy)]
+struct Cell {
+    count: u32,
+    sum: u32,
+}
+
+impl SlowKbf {
+    pub fn new(shape: Shape, states: usize, decode: KbfDecode) -> SlowKbf {
+        let mut codes = vec![];
+        for candidate in 1u32.. {
+            codes.push(candidate);
+            let mut sums = codes.clone();
+            for i in 0..codes.len() {
+                sums.extend((0..i).map(|j| codes[i] ^ codes[j]));
+            }
+            let unique = (1..sums.len()).all(|i| !sums[..i].contains(&sums[i]));
+            if !unique {
+                codes.pop();
+            }
+            if codes.len() == states {
+                break;
+            }
+        }
+        SlowKbf { grid: Grid::new(shape), in_sums: in_sums(&codes), codes, decode }
+    }
+
+    fn code(&self, state: State) -> u32 {
+        self.codes[state.index()]
+    }
+
+    /// All states that are in some choice of so many codes with this sum.
+    fn candidates(&self, cell: Cell) -> Vec<usize> {
+        self.in_sums.get(&(cell.count, cell.sum)).cloned().unwrap_or_default()
+    }
+
+    fn one(&self, candidates: &[Vec<usize>]) -> Lookup {
+        let common: Vec<usize> = (0..self.codes.len())
+            .filter(|i| candidates.iter().all(|set| set.contains(i)))
+            .collect();
+        match common[..] {
+            [only] if !candidates.is_empty() => Lookup::Known(State::new(only).unwrap()),
+            _ => Lookup::DontKnow,
+        }
+    }
+
+    fn decode(&self, cells: &[Cell]) -> Lookup {
+        if let Some(own) = cells.iter().find(|cell| cell.count == 1) {
+            return self.one(&[self.candidates(*own)]);
+        }
+        let of = |count: u32| -> Vec<Cell> {
+            cells.iter().copied().filter(|cell| cell.count == count && cell.sum != 0).collect()
+        };
+        let sets = |cells: &[Cell]| cells.iter().map(|&cell| self.candidates(cell)).collect();
+        let (twos, threes): (Vec<Vec<usize>>, Vec<Vec<usize>>) = (sets(&of(2)), sets(&of(3)));
+        match self.decode {
+            KbfDecode::Literal => match (&twos[..], &threes[..]) {
+                ([a, b, ..], _) => self.one(&[a.clone(), b.clone()]),
+                ([], _) => Lookup::DontKnow,
+                ([_], []) => Lookup::DontKnow,
+                ([two], [three, ..]) => self.decode23(of(2)[0], two, of(3)[0], three),
+            },
+            KbfDecode::AllPairs if twos.is_empty() => Lookup::DontKnow,
+            // Sums of two that differ, or contradict each other: the twos decide.
+            KbfDecode::AllPairs if twos.iter().any(|set| *set != twos[0]) => self.one(&twos),
+            KbfDecode::AllPairs if twos[0].is_empty() => Lookup::DontKnow,
+            KbfDecode::AllPairs => {
+                let all_threes: Vec<Cell> =
+                    cells.iter().copied().filter(|cell| cell.count == 3).collect();
+                self.one(&[twos, sets(&all_threes)].concat())
+            }
+            KbfDecode::ThreeWay => {
+                let shared = cells.iter().filter(|cell| cell.count <= 3);
+                self.one(&shared.map(|&cell| self.candidates(cell)).collect::<Vec<_>>())
+            }
+        }
+    }
+
+    /// Algorithm 7 as printed.
+    fn decode23(&self, v1: Cell, two: &[usize], v3: Cell, _three: &[usize]) -> Lookup {
+        let is_code = |value: u32| self.codes.contains(&value);
+        let is_sum_of_two = |value: u32| {
+            self.codes.iter().any(|a| self.codes.iter().any(|b| a != b && a ^ b == value))
+        };
+        let [i, j] = two[..] else { return Lookup::DontKnow };
+        if is_code(v1.sum ^ v3.sum) {
+            return Lookup::DontKnow;
+        }
+        let (v5, v6) = (self.codes[i] ^ v3.sum, self.codes[j] ^ v3.sum);
+        match (is_sum_of_two(v5), is_sum_of_two(v6)) {
+            (true, false) => Lookup::Known(State::new(i).unwrap()),
+            (false, true) => Lookup::Known(State::new(j).unwrap()),
+            _ => Lookup::DontKnow,
+        }
+    }
+}
+
+impl Slow for SlowKbf {
+    fn advance(&mut self, now: i64) {
+        self.grid.advance(now);
+    }
+
+    fn lookup(&self, flow: &Flow) -> Lookup {
+        let positions = self.grid.positions(flow.id.position_bits());
+        let cells: Option<Vec<Cell>> =
+            positions.iter().map(|&i| self.grid.cells[i].map(|(cell, _)| cell)).collect();
+        cells.map_or(Lookup::Absent, |cells| self.decode(&cells))
+    }
+
+    fn touch(&mut self, flow: &Flow, _found: Lookup, at: i64) {
+        let positions = self.grid.positions(flow.id.position_bits());
+        self.grid.touch(&positions, at);
+    }
+
+    fn insert(&mut self, flow: &Flow, state: State, at: i64) {
+        let positions = self.grid.positions(flow.id.position_bits());
+        self.grid.tally.inserts_of_present += u64::from(self.grid.all_used(&positions));
+        let code = self.code(state);
+        for i in positions {
+            let slot = &mut self.grid.cells[i];
+            let (mut cell, touched) = slot.unwrap_or((Cell { count: 0, sum: 0 }, at));
+            self.grid.tally.saturations += u64::from(cell.count == 6);
+            cell.count = (cell.count + 1).min(7);
+            cell.sum ^= code;
+            *slot = Some((cell, touched.max(at)));
+        }
+    }
+
+    fn modify(&mut self, flow: &Flow, old: Lookup, new: State, at: i64) {
+        let positions = self.grid.positions(flow.id.position_bits());
+        if let Lookup::Known(old) = old {
+            self.grid.tally.writes_to_absent += u64::from(!self.grid.all_used(&positions));
+            let change = self.code(old) ^ self.code(new);
+            for &i in &positions {
+                if let Some((cell, _)) = &mut self.grid.cells[i] {
+                    cell.sum ^= change;
+                }
+            }
+        }
+        self.grid.touch(&positions, at);
+    }
+
+    fn delete(&mut self, flow: &Flow, old: Lookup) {
+        let Lookup::Known(old) = old else { return };
+        let positions = self.grid.positions(flow.id.position_bits());
+        self.grid.tally.writes_to_absent += u64::from(!self.grid.all_used(&positions));
+        let code = self.code(old);
+        for i in positions {
+            match &mut self.grid.cells[i] {
+                Some((Cell { count: 7, .. }, _)) | None => {}
+                Some((Cell { count: 1, .. }, _)) => self.grid.cells[i] = None,
+                Some((cell, _)) => {
+                    cell.count -= 1;
+                    cell.sum ^= code;
+                }
+            }
+        }
+    }
+
+    fn tally(&self) -> Tally {
+        self.grid.tally()
+    }
+}

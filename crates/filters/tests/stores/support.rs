@@ -1,0 +1,148 @@
+//! What the tests share: flows, and any store that a specification can ask for.
+
+use acsm_filters::{
+    Backend, Bhbf, BhbfRule, Budget, Dbf, Exact, Expire, Fcf, FlowId, Found, Gated, Kbf, KbfRule,
+    Lookup, Random, Recycling, Sbf, SbfRule, Sizing, Store, StoreError, StoreSpec, array_bytes,
+};
+
+/// A flow: its digest, and the number that is its key in exact tables.
+#[derive(Debug, Clone, Copy)]
+pub struct Flow {
+    pub id: FlowId,
+    pub key: u32,
+}
+
+/// An endless sequence of random flows.
+pub struct Flows {
+    random: Random,
+    next_key: u32,
+}
+
+pub fn flows(seed: u64) -> Flows {
+    Flows { random: Random::new(seed), next_key: 0 }
+}
+
+impl Iterator for Flows {
+    type Item = Flow;
+
+    fn next(&mut self) -> Option<Flow> {
+        let [high, low] = [self.random.next_u64(), self.random.next_u64()].map(u128::from);
+        self.next_key += 1;
+        Some(Flow { id: FlowId(high << 64 | low), key: self.next_key })
+    }
+}
+
+/// The key of a flow as a store takes it.
+pub trait FlowKey: Copy {
+    fn of(flow: &Flow) -> Self;
+}
+
+impl FlowKey for () {
+    fn of(_flow: &Flow) {}
+}
+
+impl FlowKey for u32 {
+    fn of(flow: &Flow) -> u32 {
+        flow.key
+    }
+}
+
+/// Where a flow is stored.
+pub fn locate<S: Store<Key: FlowKey>>(store: &S, flow: &Flow) -> S::Place {
+    store.locate(flow.id, S::Key::of(flow))
+}
+
+/// What was found, with another answer.
+pub fn claiming<H>(found: Found<H>, answer: Lookup) -> Found<H> {
+    Found { answer, ..found }
+}
+
+/// Code that works with any store.
+pub trait StoreUser {
+    type Output;
+
+    /// `make` makes an empty shard.
+    fn run<S: Store<Key: FlowKey>>(self, make: impl Fn() -> Result<S, StoreError>) -> Self::Output;
+}
+
+/// Where the lines of a store are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Memory {
+    Owned,
+    /// Borrowed bytes at an odd address.
+    Borrowed,
+}
+
+/// Zeros for one array of lines, at an odd address. They are never freed, so that a store over them
+/// can be made anywhere in a test.
+pub fn unaligned_bytes(sizing: &Sizing) -> &'static mut [u8] {
+    let needed = array_bytes(sizing);
+    let bytes = vec![0; needed + 1].leak();
+    let odd = 1 - bytes.as_ptr().addr() % 2;
+    &mut bytes[odd..odd + needed]
+}
+
+/// Runs `user` with the store that `spec` asks for, with a gate in front of it if it has one.
+pub fn with_store<U: StoreUser>(spec: &StoreSpec, memory: Memory, user: U) -> U::Output {
+    let sizing = spec.sizing().unwrap();
+    let (timed, states) = (spec.expire == Expire::Timer, spec.states);
+    let user = Ungated { gate: spec.gate.map(|gate| gate.sizing(spec).unwrap()), user };
+    let bytes = || unaligned_bytes(&sizing);
+    /// A store of cells: of this width, if it has several, and with this rule.
+    macro_rules! store {
+        ($store:ident, [$($bits:literal)?], $rule:expr) => {
+            match (timed, memory) {
+                (true, Memory::Owned) => {
+                    user.run(|| $store::<$($bits,)? true>::new($rule, &sizing))
+                }
+                (true, Memory::Borrowed) => {
+                    user.run(|| $store::<$($bits,)? true, _>::over(bytes(), $rule, &sizing))
+                }
+                (false, Memory::Owned) => {
+                    let array = || $store::<$($bits,)? false>::new($rule, &sizing);
+                    user.run(|| Recycling::new(&sizing, array))
+                }
+                (false, Memory::Borrowed) => {
+                    let array = || $store::<$($bits,)? false, _>::over(bytes(), $rule, &sizing);
+                    user.run(|| Recycling::new(&sizing, array))
+                }
+            }
+        };
+    }
+    let kbf = || KbfRule::new(states, spec.decode);
+    match (spec.backend, sizing.cell_bits) {
+        (Backend::Exact, _) => match spec.budget {
+            Budget::MemoryBytes(_) => user.run(|| Exact::<u32>::capped(&sizing, timed)),
+            Budget::FpRate(_) => user.run(|| Exact::<u32>::growing(&sizing, timed)),
+        },
+        (Backend::Sbf, 8) => store!(Sbf, [8], SbfRule::new(spec.sbf)),
+        (Backend::Sbf, 16) => store!(Sbf, [16], SbfRule::new(spec.sbf)),
+        (Backend::Sbf, _) => store!(Sbf, [32], SbfRule::new(spec.sbf)),
+        (Backend::Kbf, 8) => store!(Kbf, [8], kbf()),
+        (Backend::Kbf, 16) => store!(Kbf, [16], kbf()),
+        (Backend::Kbf, _) => store!(Kbf, [32], kbf()),
+        (Backend::Bhbf, _) => store!(Bhbf, [], BhbfRule::new(states)),
+        (Backend::Dbf, 2) => store!(Dbf, [2], states),
+        (Backend::Dbf, _) => store!(Dbf, [1], states),
+        (Backend::Fcf, _) => match (timed, memory) {
+            (true, Memory::Owned) => user.run(|| Fcf::<true>::new(states, &sizing)),
+            (true, Memory::Borrowed) => user.run(|| Fcf::<true, _>::over(bytes(), states, &sizing)),
+            (false, Memory::Owned) => user.run(|| Fcf::<false>::new(states, &sizing)),
+            (false, Memory::Borrowed) => {
+                user.run(|| Fcf::<false, _>::over(bytes(), states, &sizing))
+            }
+        },
+    }
+}
+
+/// Puts a gate, or none, in front of a store.
+struct Ungated<U> {
+    gate: Option<Sizing>,
+    user: U,
+}
+
+impl<U: StoreUser> Ungated<U> {
+    fn run<S: Store<Key: FlowKey>>(self, make: impl Fn() -> Result<S, StoreError>) -> U::Output {
+        self.user.run(|| Gated::new(make()?, self.gate.as_ref()))
+    }
+}
