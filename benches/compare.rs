@@ -1,11 +1,7 @@
 //! What `acsm compare` of two stores at four rates costs, beside one `acsm replay` of the same
 //! file: the promise is 12 times at most. `scripts/bench compare [PACKETS]`.
 
-#[path = "harness/compare_plan.rs"]
-mod compare_plan;
 mod harness;
-#[path = "harness/plan.rs"]
-mod plan;
 
 use std::sync::atomic::AtomicBool;
 use std::thread::available_parallelism;
@@ -15,13 +11,12 @@ use acsm::engine::compare::{ComparePlan, compare};
 use acsm::engine::run;
 use acsm::spec::Backend;
 use acsm::trace::{Profile, TraceSpec};
+use acsm_test_support::plans::{NullSink, compare_plan, replay_plan};
 
-use compare_plan::compare_plan;
 use harness::count_with_libpcap;
 use harness::table::{self, Row};
 use harness::trace_file::TraceFile;
 use harness::turns::{Contestant, take_turns};
-use plan::{NullSink, replay_plan};
 
 const BACKENDS: [Backend; 2] = [Backend::Kbf, Backend::Sbf];
 const FP_RATES: [f64; 4] = [0.1, 0.01, 0.001, 0.0001];

@@ -7,13 +7,10 @@
 
 mod harness {
     pub mod on_cpu;
+    pub mod trace_file;
     #[allow(dead_code)] // its medians alone
     pub mod turns;
 }
-#[path = "harness/plan.rs"]
-mod plan;
-#[path = "harness/trace_file.rs"]
-mod trace_file;
 
 use std::sync::atomic::AtomicBool;
 
@@ -25,11 +22,11 @@ use acsm::machine::{Preset, Rules};
 use acsm::spec::Backend;
 use acsm::time::Timestamp;
 use acsm::trace::{Link, Profile, TraceSpec};
+use acsm_test_support::plans::{NullSink, replay_plan};
 
 use harness::on_cpu::Stopwatch;
+use harness::trace_file::TraceFile;
 use harness::turns::{ROUNDS, median};
-use plan::{NullSink, replay_plan};
-use trace_file::TraceFile;
 
 /// Frames in memory.
 struct Frames {

@@ -2,8 +2,9 @@
 //! random order, or as many as `cargo bench --bench store -- COUNT` says. Times are this thread's time on the processor where
 //! the system tells it, so that a busy machine disturbs them less.
 
-#[path = "harness/on_cpu.rs"]
-mod on_cpu;
+mod harness {
+    pub mod on_cpu;
+}
 
 use std::hint::black_box;
 
@@ -13,7 +14,7 @@ use acsm::random::Random;
 use acsm::spec::{Backend, Budget, Expire, LayoutKind, StoreSpec};
 use acsm::state::{Lookup, State};
 use acsm::store::{Epoch, Flow, Store, StoreError, StoreUser, with_store};
-use on_cpu::Stopwatch;
+use harness::on_cpu::Stopwatch;
 
 const PACKETS: usize = 2_000_000;
 const BATCH: usize = 16;

@@ -5,11 +5,6 @@
 //! the count of a short trace is taken from that of a long one.
 #![allow(unsafe_code)]
 
-#[path = "../benches/harness/compare_plan.rs"]
-mod compare_plan;
-#[path = "../benches/harness/plan.rs"]
-mod plan;
-
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
@@ -25,10 +20,8 @@ use acsm::flow::Packet;
 use acsm::machine::Rules;
 use acsm::spec::{Backend, GateSpec};
 use acsm::trace::{Format, Link, Precision, Profile, Trace, TraceSpec};
+use acsm_test_support::plans::{NullSink, compare_plan, replay_plan};
 use tempfile::TempDir;
-
-use compare_plan::compare_plan;
-use plan::{NullSink, replay_plan};
 
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 
