@@ -45,12 +45,12 @@ fn counts_with_ghosts_are_geometric() {
             Arrivals { per_second: rate, lifetime_seconds: lifetime, phase_seconds: phase };
         let runs: Vec<[f64; 8]> =
             (0..10).map(|seed| simulate(rate, lifetime, phase, seed)).collect();
-        let stranger = arrivals.cells_of_stranger(1.0, 1);
+        let flow = arrivals.cells_of_stranger(1.0, 1);
         let name = format!("{touches} a phase, alive {lifetime} s");
         let of = |count: usize| runs.iter().map(|run| run[count]).collect::<Vec<f64>>();
         assert_in_interval(&format!("{name}: empty"), arrivals.empty(1.0, 1), &of(0), 0.05);
         for count in 1..6 {
-            let model = stranger.all(|counts| counts.exactly(count));
+            let model = flow.all(|counts| counts.exactly(count));
             let mean = of(count).iter().sum::<f64>() / 10.0;
             println!("{name}: {count} flows: model {model:.4}, simulated {mean:.4}");
             // Gaps and epochs hang together a little, which the model leaves out.
@@ -58,7 +58,7 @@ fn counts_with_ghosts_are_geometric() {
         }
         let load = rate * arrivals.held_seconds();
         let poisson = (-load).exp() * load.powi(4) / 24.0;
-        let with_ghosts = stranger.all(|counts| counts.exactly(4));
+        let with_ghosts = flow.all(|counts| counts.exactly(4));
         assert!(with_ghosts > 2.0 * poisson, "ghosts: {with_ghosts} against {poisson}");
     }
 }
@@ -119,7 +119,7 @@ fn ghosts_are_what_the_geometric_has_more_than_the_poisson() {
         assert_close("ghosts", ghosts, series, 1e-12);
     }
     assert_close("held", at(0.7).flows_held(), 0.7, 1e-12);
-    // Beside a flow that has just come there is what a stranger finds; later there is more.
+    // Beside a flow that has just come there is what an absent flow finds; later there is more.
     let young = at(0.7).cells_of_flow(1.0, 3, 0.0);
     assert_eq!(young, at(0.7).cells_of_stranger(1.0, 3));
     let old = at(0.7).cells_of_flow(1.0, 3, 5.0);

@@ -101,7 +101,7 @@ fn dbf_errors_are_those_of_independent_tests() {
         let f = (1.0 - (-load).exp()).powi(hashes as i32);
         let errors = dbf::errors(&cells, states);
         let none = (1.0 - f).powi(states as i32);
-        assert_close("strangers found", errors.of_absent(), 1.0 - none, 1e-9);
+        assert_close("absent flows found", errors.of_absent(), 1.0 - none, 1e-9);
         let others = 1.0 - (1.0 - f).powi(states as i32 - 1);
         assert!((errors.dont_know - others).abs() < 1e-12);
     }

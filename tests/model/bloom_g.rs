@@ -153,7 +153,7 @@ fn sums_are_exact_for_few_elements() {
     }
 }
 
-/// All that can happen to two elements and a stranger on 2 words of 3 bits, with 2 hashes.
+/// All that can happen to two elements and an absent one on 2 words of 3 bits, with 2 hashes.
 #[test]
 fn the_exact_rate_is_that_of_all_outcomes() {
     let places: Vec<(usize, u32)> =
@@ -235,7 +235,7 @@ fn bloom_g_is_as_simulated() {
     }
 }
 
-/// Builds Bloom-α as §4.2 does, asks strangers; returns rate, accesses and split words.
+/// Builds Bloom-α as §4.2 does, asks for absent elements; returns rate, accesses and split words.
 fn simulate_alpha(words: usize, hashes: usize, alpha: f64, load: f64, seed: u64) -> [f64; 3] {
     let mut simulated = Simulated::new(words, seed);
     let elements = (load * words as f64 * 64.0) as usize;

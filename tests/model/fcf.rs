@@ -88,12 +88,12 @@ fn simulate(bits: u32, load: f64, states: &StateMix, seed: u64) -> ErrorRates {
     for flow in &flows {
         errors.dont_know += f64::from(u8::from(table.states(*flow).len() > 1)) / count as f64;
     }
-    let strangers = 50_000;
-    for _ in 0..strangers {
+    let absent = 50_000;
+    for _ in 0..absent {
         match table.states(table.draw(&mut random)).len() {
             0 => {}
-            1 => errors.false_positive += 1.0 / f64::from(strangers),
-            _ => errors.dont_know_absent += 1.0 / f64::from(strangers),
+            1 => errors.false_positive += 1.0 / f64::from(absent),
+            _ => errors.dont_know_absent += 1.0 / f64::from(absent),
         }
     }
     errors

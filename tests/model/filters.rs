@@ -50,7 +50,7 @@ impl Filter {
         Filter { cells: vec![vec![]; cells], flows: vec![], layout, hashes, random }
     }
 
-    fn stranger(&mut self, mix: &StateMix) -> Flow {
+    fn random_flow(&mut self, mix: &StateMix) -> Flow {
         let (random, hashes) = (&mut self.random, self.hashes);
         let cells = match self.layout {
             Layout::Spread => {
@@ -84,7 +84,7 @@ impl Filter {
 
     fn fill(&mut self, mix: &StateMix, flows: usize) {
         for _ in 0..flows {
-            let flow = self.stranger(mix);
+            let flow = self.random_flow(mix);
             for (cell, salt) in flow.cells.iter().zip(&flow.salts) {
                 self.cells[*cell].push((flow.state, (flow.state + salt) % 16));
             }
@@ -97,8 +97,8 @@ impl Filter {
         cells.map(|(cell, salt)| (self.cells[*cell].as_slice(), *salt)).collect()
     }
 
-    /// Error rates of all flows, and of so many strangers.
-    fn errors(&mut self, mix: &StateMix, strangers: usize, judge: &Judge) -> ErrorRates {
+    /// Error rates of all flows, and of `absent` absent flows.
+    fn errors(&mut self, mix: &StateMix, absent: usize, judge: &Judge) -> ErrorRates {
         let mut errors = ErrorRates::default();
         let of_flows = 1.0 / self.flows.len() as f64;
         for flow in &self.flows {
@@ -109,13 +109,13 @@ impl Filter {
                 Answer::DontKnow => errors.dont_know += of_flows,
             }
         }
-        let of_strangers = 1.0 / strangers as f64;
-        for _ in 0..strangers {
-            let stranger = self.stranger(mix);
-            match judge(&self.residents(&stranger)) {
+        let of_absent = 1.0 / absent as f64;
+        for _ in 0..absent {
+            let flow = self.random_flow(mix);
+            match judge(&self.residents(&flow)) {
                 Answer::Absent => {}
-                Answer::Known(_) => errors.false_positive += of_strangers,
-                Answer::DontKnow => errors.dont_know_absent += of_strangers,
+                Answer::Known(_) => errors.false_positive += of_absent,
+                Answer::DontKnow => errors.dont_know_absent += of_absent,
             }
         }
         errors
@@ -138,7 +138,7 @@ struct Case<'a> {
 }
 
 const CELLS: usize = 8_192;
-const STRANGERS: usize = 20_000;
+const ABSENT_FLOWS: usize = 20_000;
 
 impl Case<'_> {
     fn runs(&self, judge: &Judge) -> Vec<ErrorRates> {
@@ -150,7 +150,7 @@ impl Case<'_> {
         let run = |seed| {
             let mut filter = Filter::new(self.layout, cells, self.hashes, seed);
             filter.fill(&self.mix, flows);
-            filter.errors(&self.mix, STRANGERS, judge)
+            filter.errors(&self.mix, ABSENT_FLOWS, judge)
         };
         (0..10).map(run).collect()
     }
@@ -178,7 +178,7 @@ impl Case<'_> {
         for (kind, of) in kinds {
             let epochs: Vec<f64> = runs.iter().map(of).collect();
             let name = format!("{}: {kind}", self.name);
-            let expected = of(&model) * 10.0 * STRANGERS as f64;
+            let expected = of(&model) * 10.0 * ABSENT_FLOWS as f64;
             if of(&model) == 0.0 {
                 assert!(epochs.iter().all(|rate| *rate == 0.0), "{name}: {epochs:?}");
             } else if expected > 300.0 {
@@ -187,7 +187,9 @@ impl Case<'_> {
             } else {
                 let (mean, half) = mean_of(&epochs);
                 println!("{name}: model {:.2e}, simulated {mean:.2e} ± {half:.1e}", of(&model));
-                assert!(mean * 10.0 * STRANGERS as f64 <= expected + 5.0 * (expected + 5.0).sqrt());
+                assert!(
+                    mean * 10.0 * ABSENT_FLOWS as f64 <= expected + 5.0 * (expected + 5.0).sqrt()
+                );
             }
         }
         assert!(measured >= 2, "{}: nothing measured", self.name);
@@ -379,7 +381,7 @@ fn kbf_of_one_state_or_twelve() {
 
 #[test]
 fn dbf_as_simulated() {
-    // A flow's tests in other states are strangers' tests: cells apart from each other.
+    // A flow's tests in other states are those of absent flows: cells apart from each other.
     let states = 4;
     let case = spread("dbf", 3, 0.7, StateMix::even(states));
     let f = dbf::false_positive_of_one_test(&case.cells());
@@ -391,7 +393,7 @@ fn dbf_as_simulated() {
             let mut dont_know = 0;
             for _ in 0..lookups {
                 let hits = (1..states).filter(|_| {
-                    let element = filter.stranger(&case.mix);
+                    let element = filter.random_flow(&case.mix);
                     element.cells.iter().all(|cell| !filter.cells[*cell].is_empty())
                 });
                 dont_know += u32::from(hits.count() > 0);
@@ -491,7 +493,7 @@ fn bhbf_does_best_with_two_flows_on_a_cell() {
             let best = (1..=10).map(total).fold(f64::INFINITY, f64::min);
             let (hashes, chosen) = (sizing.hashes, total(sizing.hashes));
             println!(
-                "{cells_per_flow:.2} cells a flow, {states} states, k {hashes}: {chosen:.1e}, best {best:.1e}"
+                "{cells_per_flow:.2} cells per flow, {states} states, k {hashes}: {chosen:.1e}, best {best:.1e}"
             );
             assert!(chosen <= 1.1 * best || hashes == 8 && chosen < 3e-5, "{sizing:?}: {best:e}");
         }
@@ -529,7 +531,7 @@ fn blocked_layouts() {
         for (store, model, judge) in judges {
             let runs = case.runs(&*judge);
             let kinds: [Kind; 2] =
-                [("strangers", ErrorRates::of_absent), ("flows", ErrorRates::of_extant)];
+                [("absent flows", ErrorRates::of_absent), ("flows", ErrorRates::of_extant)];
             for (kind, of) in kinds {
                 let (mean, half) = mean_of(&runs.iter().map(of).collect::<Vec<_>>());
                 let ratio = of(&model) / mean;
@@ -548,7 +550,7 @@ fn blocked_layouts() {
     }
 }
 
-/// An sbf at half its load over one at all of it; strangers, flows of the one and of the other.
+/// An sbf at half its load over one at all of it; absent flows, flows of the one and of the other.
 #[test]
 fn two_phases_of_a_store() {
     let mix = StateMix::new(&[80.0, 15.0, 5.0]);
@@ -580,10 +582,10 @@ fn two_phases_of_a_store() {
             }
         }
         let mut source = Filter::new(Layout::Spread, part * hashes, hashes, seed + 200);
-        for _ in 0..STRANGERS {
-            match answer(&source.stranger(&mix)) {
-                Answer::Known(_) => errors.false_positive += 1.0 / STRANGERS as f64,
-                Answer::DontKnow => errors.dont_know_absent += 1.0 / STRANGERS as f64,
+        for _ in 0..ABSENT_FLOWS {
+            match answer(&source.random_flow(&mix)) {
+                Answer::Known(_) => errors.false_positive += 1.0 / ABSENT_FLOWS as f64,
+                Answer::DontKnow => errors.dont_know_absent += 1.0 / ABSENT_FLOWS as f64,
                 Answer::Absent => {}
             }
         }

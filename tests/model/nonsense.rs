@@ -41,7 +41,7 @@ fn any_number_gets_an_answer() {
                     ];
                     if (0.0..=1e10).contains(&load) {
                         for errors in results {
-                            assert_chance("strangers", errors.of_absent());
+                            assert_chance("absent flows", errors.of_absent());
                             assert_chance("flows", errors.of_extant());
                         }
                     }

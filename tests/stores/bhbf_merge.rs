@@ -61,7 +61,7 @@ fn cells_after(lives: &[Life], order: &Order, takes_part: impl Fn(usize) -> bool
         steps[number] += 1;
     }
     assert_eq!(store.stats().saturations, 0);
-    // By many strangers, all cells are seen.
+    // With many absent flows, all cells are seen.
     let places = (0..100).map(|_| store.locate(&flow(&mut random)));
     places.flat_map(|place| store.cells_of(&place, NOW).collect::<Vec<_>>()).collect()
 }

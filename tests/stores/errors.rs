@@ -98,7 +98,7 @@ fn errors_in_use(backend: Backend, budget: Budget, churn: &Churn) -> (Errors, Si
 }
 
 #[test]
-fn bhbf_errs_at_most_once_in_five_hundred_lookups_with_seven_bytes_a_flow() {
+fn bhbf_errs_at_most_once_in_five_hundred_lookups_with_seven_bytes_per_flow() {
     let budget = Budget::MemoryBytes(7 * 50_000);
     let (errors, sizing) = errors_in_use(Backend::Bhbf, budget, &churn(50_000, 1_000_000));
     assert!(sizing.bits_per_flow <= 56.0, "{sizing:?}");

@@ -16,7 +16,7 @@ const STATES: usize = 6;
 /// A case begins anew now and then: without a timer, filters fill up.
 const ROUNDS: u64 = 5;
 const STEPS: usize = 4000;
-/// More than are kept in mind.
+/// More flows than are cached.
 const FLOWS: usize = 200;
 /// The flows of the trains that run at a time.
 const TRAINS: u64 = 24;
@@ -388,21 +388,21 @@ fn filter_agrees<S: Striped>(backend: Backend, expire: Expire, make: impl Fn(&Si
 }
 
 #[test]
-fn kbf_is_kept_in_mind() {
+fn kbf_is_cached() {
     let rule = KbfRule::new(STATES, KbfDecode::AllPairs);
     let timed = |sizing: &_| Kbf::<8, true>::new(rule.clone(), sizing).unwrap();
     filter_agrees(Backend::Kbf, Expire::Timer, timed);
 }
 
 #[test]
-fn kbf_without_a_timer_is_kept_in_mind() {
+fn kbf_without_a_timer_is_cached() {
     let rule = KbfRule::new(STATES, KbfDecode::AllPairs);
     let lasting = |sizing: &_| Kbf::<8, false>::new(rule.clone(), sizing).unwrap();
     filter_agrees(Backend::Kbf, Expire::None, lasting);
 }
 
 #[test]
-fn sbf_is_kept_in_mind() {
+fn sbf_is_cached() {
     let rule = SbfRule::<8>::new(SbfRules::Stateful);
     let timed = |sizing: &_| Sbf::<8, true>::new(rule, sizing).unwrap();
     filter_agrees(Backend::Sbf, Expire::Timer, timed);
@@ -411,20 +411,20 @@ fn sbf_is_kept_in_mind() {
 }
 
 #[test]
-fn bhbf_is_kept_in_mind() {
+fn bhbf_is_cached() {
     let rule = BhbfRule::new(STATES);
     let timed = |sizing: &_| Bhbf::<true>::new(rule, sizing).unwrap();
     filter_agrees(Backend::Bhbf, Expire::Timer, timed);
 }
 
 #[test]
-fn dbf_is_kept_in_mind() {
+fn dbf_is_cached() {
     let timed = |sizing: &_| Dbf::<2, true>::new(STATES, sizing).unwrap();
     filter_agrees(Backend::Dbf, Expire::Timer, timed);
 }
 
 #[test]
-fn fcf_is_kept_in_mind() {
+fn fcf_is_cached() {
     for lines in [FEW_LINES, SOME_LINES, MANY_LINES] {
         let spec_of = |expire| spec(Backend::Fcf, expire, lines);
         let (timed, lasting) = (spec_of(Expire::Timer), spec_of(Expire::None));

@@ -103,7 +103,7 @@ fn average_rates_of_two_phases_are_the_papers() {
         let sigma = (cells as f64 * fill) as u64;
         let cycle = Cycle::new(Filter::new(cells, sizing.hashes));
         let model = cycle.two_phase_rate(sigma, Frozen::AfterOverflow);
-        // A stranger found in the frozen half moves: it fills the active half as the paper's does,
+        // An absent flow found in the frozen half moves: it fills the active half as the paper's does,
         // but takes cells from the frozen one with it.
         assert_rate("f_σ²", false_positives(&mut shard, 3), model, 0.06);
     }

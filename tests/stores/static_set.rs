@@ -8,7 +8,7 @@ use acsm::store::{StaticSet, StaticSetSpec};
 const ELEMENTS: usize = 100_000;
 const ASKED: usize = 400_000;
 
-/// The parts of strangers that are found and of words read beyond the first.
+/// The shares of absent elements that are found, and of words read beyond the first.
 fn measure(set: &StaticSet, seed: u64) -> [f64; 2] {
     let mut random = Random::for_purpose(seed, 1);
     let (mut found, mut again) = (0, 0);

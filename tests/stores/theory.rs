@@ -80,9 +80,9 @@ fn absent_flows_are_found_as_often_as_theory_says() {
         let rule = KbfRule::new(STATES, KbfDecode::AllPairs);
         let mut kbf = Kbf::<16, true>::new(rule, &kbf_sizing).unwrap();
         fill(&mut kbf, &mut source, flows_in);
-        let strangers: Vec<_> = source.take(asked).map(|flow| kbf.locate(&flow)).collect();
+        let absent: Vec<_> = source.take(asked).map(|flow| kbf.locate(&flow)).collect();
         let found = |place: &&_| kbf.lookup(place, NOW) != Lookup::Absent;
-        let hits = strangers.iter().filter(found).count();
+        let hits = absent.iter().filter(found).count();
         assert_fp_rate("kbf", &kbf_sizing, flows_in, hits, asked);
 
         let dbf_sizing = sizing(Backend::Dbf, capacity as u64, fp_rate);
@@ -132,9 +132,9 @@ fn random_cells_are_crowded_as_often_as_the_papers_say() {
     assert!((kbf::crowded_cell(1.0) - 0.0333).abs() < 5e-5);
     for rho in [0.5, 1.0, 1.5, 2.0] {
         let (filter, _, source, cells) = crowded_kbf(rho);
-        let samples = source.take(20_000).flat_map(|stranger| {
-            filter.cells_of(&filter.locate(&stranger), NOW).collect::<Vec<_>>()
-        });
+        let samples = source
+            .take(20_000)
+            .flat_map(|flow| filter.cells_of(&filter.locate(&flow), NOW).collect::<Vec<_>>());
         let (mut sampled, mut crowded) = (0.0, 0.0);
         for cell in samples {
             sampled += 1.0;
@@ -168,9 +168,9 @@ fn flows_are_undecodable_far_more_often_than_the_papers_say() {
         );
         assert!((undecodable as f64 - expected).abs() < 5.0 * expected.sqrt(), "{undecodable}");
 
-        // Among strangers, whose cells are random, the papers' figure would hold: too rare to see.
-        let strangers = source.take(50_000).map(|flow| filter.locate(&flow));
-        assert_eq!(strangers.filter(|place| is_undecodable(place, &filter)).count(), 0);
+        // Among absent flows, whose cells are random, the papers' figure would hold: too rare to see.
+        let absent = source.take(50_000).map(|flow| filter.locate(&flow));
+        assert_eq!(absent.filter(|place| is_undecodable(place, &filter)).count(), 0);
 
         // What the store answers: never a wrong state, and don't know where all cells are crowded.
         let mut dont_know = 0;
@@ -216,11 +216,11 @@ fn errors_of<S: Store>(store: &mut S, mix: &StateMix, flows_in: usize, seed: u64
             Lookup::DontKnow => errors.dont_know += each,
         }
     }
-    let strangers = 100_000;
-    for stranger in source.take(strangers) {
-        match store.lookup(&store.locate(&stranger), NOW) {
-            Lookup::Known(_) => errors.false_positive += 1.0 / strangers as f64,
-            Lookup::DontKnow => errors.dont_know_absent += 1.0 / strangers as f64,
+    let absent = 100_000;
+    for flow in source.take(absent) {
+        match store.lookup(&store.locate(&flow), NOW) {
+            Lookup::Known(_) => errors.false_positive += 1.0 / absent as f64,
+            Lookup::DontKnow => errors.dont_know_absent += 1.0 / absent as f64,
             Lookup::Absent => {}
         }
     }
@@ -480,7 +480,7 @@ fn as_many_flows_as_fcf_is_sized_for_find_room_in_its_shards() {
 /// 100,000 flows in six states, four of five in one of them; 1,000,000 lookups with flows that come,
 /// change and go; the store goes on from its own answers.
 #[test]
-fn fcf_errs_once_in_a_thousand_lookups_at_less_than_19_5_bits_a_flow() {
+fn fcf_errs_once_in_a_thousand_lookups_at_less_than_19_5_bits_per_flow() {
     let (alive, budget) = (100_000, Budget::FpRate(0.001));
     let expire = Expire::None;
     let spec = StoreSpec { flows: alive, budget, expire, ..StoreSpec::new(Backend::Fcf, 6) };
@@ -516,7 +516,9 @@ fn fcf_errs_once_in_a_thousand_lookups_at_less_than_19_5_bits_a_flow() {
     }
     let full: u64 = shards.iter().map(|shard| shard.stats().full).sum();
     let (rate, bits) = (errors as f64 / lookups as f64, sizing.bits_per_flow);
-    println!("fcf: {errors} errors in {lookups} lookups, {bits:.2} bits a flow, {full} times full");
-    assert!(rate <= 1.1e-3 && bits <= 19.5, "{rate} at {bits} bits a flow");
+    println!(
+        "fcf: {errors} errors in {lookups} lookups, {bits:.2} bits per flow, {full} times full"
+    );
+    assert!(rate <= 1.1e-3 && bits <= 19.5, "{rate} at {bits} bits per flow");
     assert_eq!(full, 0);
 }

@@ -6,7 +6,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use super::tmux::Tmux;
-use crate::lab::{CABLE, Lab};
+use crate::namespaces::{CABLE, NamespacePair};
 
 const ACSM: &str = env!("CARGO_BIN_EXE_acsm");
 
@@ -53,19 +53,19 @@ fn has_line(screen: &str, start: &str) -> bool {
     screen.lines().any(|line| line.starts_with(start))
 }
 
-fn lab_and_terminal() -> Option<(Lab, Tmux, tempfile::TempDir)> {
-    let lab = Lab::new()?;
-    let tmux = Tmux::new(&lab)?;
-    Some((lab, tmux, tempfile::tempdir().unwrap()))
+fn namespaces_and_terminal() -> Option<(NamespacePair, Tmux, tempfile::TempDir)> {
+    let net = NamespacePair::new()?;
+    let tmux = Tmux::new(&net)?;
+    Some((net, tmux, tempfile::tempdir().unwrap()))
 }
 
 #[test]
 fn figures_and_alerts_appear_and_keys_work() {
-    let Some((lab, tmux, folder)) = lab_and_terminal() else { return };
+    let Some((net, tmux, folder)) = namespaces_and_terminal() else { return };
     let eve = folder.path().join("eve.json");
     let options = format!("--backend exact --alerts {}", eve.display());
     start_dashboard(&tmux, folder.path(), &options);
-    lab.scan(1..41);
+    net.scan(1..41);
     let screen = tmux.wait_for("the scan", |screen| {
         screen.contains("port_scan 10.99.0.1:") && screen.contains("inserted   40,")
     });
@@ -84,7 +84,7 @@ fn figures_and_alerts_appear_and_keys_work() {
 
     tmux.press(&["p"]);
     let paused = tmux.wait_for("the pause", |screen| screen.contains("PAUSED"));
-    lab.scan(41..51);
+    net.scan(41..51);
     // Two views later it still stands as it stood.
     sleep(Duration::from_millis(2200));
     assert_eq!(tmux.screen(), paused);
@@ -109,7 +109,7 @@ fn figures_and_alerts_appear_and_keys_work() {
 
 #[test]
 fn signals_end_it_and_messages_do_not_garble_it() {
-    let Some((_lab, tmux, folder)) = lab_and_terminal() else { return };
+    let Some((_net, tmux, folder)) = namespaces_and_terminal() else { return };
     tmux.line("export NO_COLOR=1");
     let pid = start_dashboard(&tmux, folder.path(), "").to_string();
     let kill = |signal: &str| {
@@ -138,7 +138,7 @@ fn signals_end_it_and_messages_do_not_garble_it() {
 
 #[test]
 fn ctrl_c_pressed_twice_is_one_wish() {
-    let Some((_lab, tmux, folder)) = lab_and_terminal() else { return };
+    let Some((_net, tmux, folder)) = namespaces_and_terminal() else { return };
     start_dashboard(&tmux, folder.path(), "");
     // The first is a key of the dashboard; the second comes when the terminal is given back, as a signal.
     tmux.press(&["C-c"]);
@@ -152,7 +152,7 @@ fn ctrl_c_pressed_twice_is_one_wish() {
 #[test]
 fn whoever_hangs_up_has_seen_enough() {
     for start in [start_dashboard, start_lines] {
-        let Some((_lab, tmux, folder)) = lab_and_terminal() else { return };
+        let Some((_net, tmux, folder)) = namespaces_and_terminal() else { return };
         let pid = start(&tmux, folder.path(), "");
         let process = PathBuf::from(format!("/proc/{pid}"));
         assert!(process.exists());
@@ -167,11 +167,11 @@ fn whoever_hangs_up_has_seen_enough() {
 
 #[test]
 fn whoever_wants_lines_gets_lines() {
-    let Some((lab, tmux, _folder)) = lab_and_terminal() else { return };
+    let Some((net, tmux, _folder)) = namespaces_and_terminal() else { return };
     tmux.line("clear; export TERM=dumb");
     start(&tmux, "--duration 3s");
     sleep(Duration::from_secs(1));
-    lab.scan(1..41);
+    net.scan(1..41);
     tmux.wait_for("a line", |screen| screen.contains("[2] port_scan 10.99.0.1:"));
     assert!(!tmux.is_on_other_screen());
     tmux.wait_for("the end", |screen| screen.contains("ended: 0"));

@@ -4,10 +4,10 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use crate::lab::Lab;
+use crate::namespaces::NamespacePair;
 
-/// Nothing here takes so long unless it never comes.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// The longest wait for anything: after that it never comes.
+const WAIT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A tmux server of our own with one window of 80×24; gone when dropped.
 pub struct Tmux {
@@ -16,13 +16,13 @@ pub struct Tmux {
 
 impl Tmux {
     /// A shell inside the watcher's namespace; `None`, and loudly, without tmux.
-    pub fn new(lab: &Lab) -> Option<Tmux> {
+    pub fn new(net: &NamespacePair) -> Option<Tmux> {
         if let Err(why) = Command::new("tmux").arg("-V").output() {
             eprintln!("SKIPPED: no tmux here, the dashboard was tried on no terminal: {why}");
             return None;
         }
-        let tmux = Tmux { socket: lab.watcher.clone() };
-        let mut start = lab.command("tmux");
+        let tmux = Tmux { socket: net.watcher.clone() };
+        let mut start = net.command("tmux");
         // By nobody's settings, and in UTF-8 whatever the locale.
         start.args(["-u", "-L", &tmux.socket, "-f", "/dev/null"]);
         start.args(["new-session", "-d", "-x", "80", "-y", "24", "sh"]);
@@ -81,7 +81,7 @@ impl Tmux {
             if is_it(&screen) {
                 return screen;
             }
-            assert!(started.elapsed() < PATIENCE, "in vain waited for {what}:\n{screen}");
+            assert!(started.elapsed() < WAIT_TIMEOUT, "timed out waiting for {what}:\n{screen}");
             sleep(Duration::from_millis(20));
         }
     }
@@ -90,7 +90,7 @@ impl Tmux {
     pub fn wait_for_own_screen(&self) {
         let started = Instant::now();
         while self.is_on_other_screen() {
-            assert!(started.elapsed() < PATIENCE, "in vain waited for the shell's screen");
+            assert!(started.elapsed() < WAIT_TIMEOUT, "timed out waiting for the shell's screen");
         }
     }
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::lab::{CABLE, Lab, WATCHER, knock, must};
 use crate::monitor::{Monitor, wait_until};
+use crate::namespaces::{CABLE, NamespacePair, WATCHER, must, try_connect};
 
 #[test]
 fn an_interface_may_go_down_and_up_and_away_and_come_back() {
@@ -20,25 +20,25 @@ fn an_interface_shared_by_threads_may_too() {
 }
 
 fn goes_and_comes(options: &str) {
-    let Some(lab) = Lab::new() else { return };
-    let monitor = Monitor::start(&lab, options);
-    lab.scan(1..6);
-    must(&format!("-n {} link set {CABLE} down", lab.watcher));
-    must(&format!("-n {} link set {CABLE} up", lab.watcher));
-    lab.scan(6..11);
+    let Some(net) = NamespacePair::new() else { return };
+    let monitor = Monitor::start(&net, options);
+    net.scan(1..6);
+    must(&format!("-n {} link set {CABLE} down", net.watcher));
+    must(&format!("-n {} link set {CABLE} up", net.watcher));
+    net.scan(6..11);
     std::thread::sleep(Duration::from_secs(1));
-    lab.pull_out();
+    net.remove_link();
     std::thread::sleep(Duration::from_millis(500));
-    lab.plug_in();
+    net.add_link();
     // It is tried once a second.
     std::thread::sleep(Duration::from_secs(3));
-    lab.scan(11..16);
-    let said = monitor.end();
-    assert_eq!(said.count("/flows/inserted"), 15, "{}\n{}", said.summary, said.talk);
-    assert_eq!(said.count("/interfaces/0/losses_of_link"), 1);
-    assert_eq!(said.talk.matches("cable0 is gone").count(), 1, "{}", said.talk);
-    assert_eq!(said.talk.matches("cable0 is back").count(), 1, "{}", said.talk);
-    assert_eq!(said.summary["interfaces"][0]["is_open"], true);
+    net.scan(11..16);
+    let output = monitor.end();
+    assert_eq!(output.count("/flows/inserted"), 15, "{}\n{}", output.summary, output.stderr);
+    assert_eq!(output.count("/interfaces/0/losses_of_link"), 1);
+    assert_eq!(output.stderr.matches("cable0 is gone").count(), 1, "{}", output.stderr);
+    assert_eq!(output.stderr.matches("cable0 is back").count(), 1, "{}", output.stderr);
+    assert_eq!(output.summary["interfaces"][0]["is_open"], true);
 }
 
 #[test]
@@ -53,8 +53,8 @@ fn several_interfaces_shared_by_threads_are_too() {
 
 /// Both ends of a second cable inside the watcher's namespace would be one machine talking to
 /// itself; so a second cable between the two.
-fn plug_in_another(lab: &Lab) {
-    let Lab { sender, watcher } = lab;
+fn plug_in_another(net: &NamespacePair) {
+    let NamespacePair { sender, watcher } = net;
     must(&format!("link add other0 netns {sender} type veth peer name other0 netns {watcher}"));
     for (namespace, address) in [(sender, "10.98.0.1"), (watcher, "10.98.0.2")] {
         must(&format!("-n {namespace} addr add {address}/24 dev other0"));
@@ -64,48 +64,54 @@ fn plug_in_another(lab: &Lab) {
 
 #[test]
 fn an_interface_comes_back_though_another_is_busy() {
-    let Some(lab) = Lab::new() else { return };
-    plug_in_another(&lab);
-    let monitor = Monitor::start(&lab, "-i other0");
+    let Some(net) = NamespacePair::new() else { return };
+    plug_in_another(&net);
+    let monitor = Monitor::start(&net, "-i other0");
     let (enough, is_enough) = std::sync::mpsc::channel::<()>();
-    let busy = Lab::inside(&lab.sender, move || {
+    let busy = NamespacePair::inside(&net.sender, move || {
         let mut port = 0;
         while is_enough.recv_timeout(Duration::from_millis(10)) == Err(RecvTimeoutError::Timeout) {
             port += 1;
-            knock("10.98.0.2", port, Duration::from_secs(5));
+            try_connect("10.98.0.2", port, Duration::from_secs(5));
         }
         u64::from(port)
     });
-    lab.pull_out();
+    net.remove_link();
     std::thread::sleep(Duration::from_millis(500));
-    lab.plug_in();
+    net.add_link();
     std::thread::sleep(Duration::from_secs(2));
-    lab.scan(1..6);
+    net.scan(1..6);
     enough.send(()).unwrap();
     let others = busy.join().unwrap();
-    let said = monitor.end();
-    assert_eq!(said.count("/flows/inserted"), others + 5, "{}\n{}", said.summary, said.talk);
+    let output = monitor.end();
+    assert_eq!(
+        output.count("/flows/inserted"),
+        others + 5,
+        "{}\n{}",
+        output.summary,
+        output.stderr
+    );
 }
 
 fn merges_two(options: &str) {
-    let Some(lab) = Lab::new() else { return };
-    plug_in_another(&lab);
-    let monitor = Monitor::start(&lab, &format!("-i other0 --write both.pcap --seed 1 {options}"));
-    lab.send(|| {
+    let Some(net) = NamespacePair::new() else { return };
+    plug_in_another(&net);
+    let monitor = Monitor::start(&net, &format!("-i other0 --write both.pcap --seed 1 {options}"));
+    net.send(|| {
         for port in 1..=100 {
-            knock(WATCHER, port, Duration::from_secs(5));
-            knock("10.98.0.2", port, Duration::from_secs(5));
+            try_connect(WATCHER, port, Duration::from_secs(5));
+            try_connect("10.98.0.2", port, Duration::from_secs(5));
         }
     });
     monitor.wait_for(|alert| alert["dest_ip"] == "10.98.0.2");
     wait_until("both are told", || (monitor.alerts().len() >= 2).then_some(()));
-    let said = monitor.end();
-    assert!(said.count("/interfaces/0/packets") >= 200, "{}", said.summary);
-    assert!(said.count("/interfaces/1/packets") >= 200, "{}", said.summary);
-    let (again, eve) = said.replay("--seed 1", &said.path("both.pcap"));
-    assert_eq!(said.eve, eve);
-    assert_eq!(said.summary["trace"], again["trace"]);
-    let times = frame_times(&said.path("both.pcap"));
+    let output = monitor.end();
+    assert!(output.count("/interfaces/0/packets") >= 200, "{}", output.summary);
+    assert!(output.count("/interfaces/1/packets") >= 200, "{}", output.summary);
+    let (again, eve) = output.replay("--seed 1", &output.path("both.pcap"));
+    assert_eq!(output.eve, eve);
+    assert_eq!(output.summary["trace"], again["trace"]);
+    let times = frame_times(&output.path("both.pcap"));
     assert!(times.is_sorted(), "merged out of order");
 }
 
@@ -122,27 +128,27 @@ fn frame_times(path: &std::path::Path) -> Vec<acsm::time::Timestamp> {
 
 #[test]
 fn settings_that_merge_packets_are_told_at_the_start() {
-    let Some(lab) = Lab::new() else { return };
+    let Some(net) = NamespacePair::new() else { return };
     for (setting, is_told) in [("on", true), ("off", false)] {
-        let mut ethtool = lab.command("ethtool");
+        let mut ethtool = net.command("ethtool");
         let changed = ethtool.args(["-K", CABLE, "gro", setting]).output().unwrap();
         if !changed.status.success() {
             let why = String::from_utf8_lossy(&changed.stderr);
             eprintln!("SKIPPED: no ethtool here, offloads were not tried: {why}");
             return;
         }
-        let said = Monitor::start(&lab, "--capture-threads 2").end();
-        let told = said.talk.matches("ethtool -K cable0 gro off").count();
-        assert_eq!(told, usize::from(is_told), "{setting}: {}", said.talk);
+        let output = Monitor::start(&net, "--capture-threads 2").end();
+        let told = output.stderr.matches("ethtool -K cable0 gro off").count();
+        assert_eq!(told, usize::from(is_told), "{setting}: {}", output.stderr);
     }
 }
 
 /// The kernel takes VLAN tags off and keeps them beside the packet; they must be back.
 #[test]
 fn vlan_tags_that_the_kernel_took_off_are_back() {
-    let Some(lab) = Lab::new() else { return };
-    let monitor = Monitor::start(&lab, "");
-    lab.send(|| {
+    let Some(net) = NamespacePair::new() else { return };
+    let monitor = Monitor::start(&net, "");
+    net.send(|| {
         let device = pcap::Capture::from_device(CABLE).unwrap();
         device.open().unwrap().sendpacket(tagged_syn_fin(5)).unwrap();
     });
@@ -161,9 +167,9 @@ fn tagged_syn_fin(vlan: u8) -> Vec<u8> {
 
 #[test]
 fn interfaces_are_listed() {
-    let Some(lab) = Lab::new() else { return };
+    let Some(net) = NamespacePair::new() else { return };
     let acsm = env!("CARGO_BIN_EXE_acsm");
-    let list = |options: &[&str]| lab.command(acsm).arg("interfaces").args(options).output();
+    let list = |options: &[&str]| net.command(acsm).arg("interfaces").args(options).output();
     let document: Value = serde_json::from_slice(&list(&["--json"]).unwrap().stdout).unwrap();
     let interfaces = document["interfaces"].as_array().unwrap();
     let cable = interfaces.iter().find(|interface| interface["name"] == CABLE).unwrap();
@@ -198,8 +204,8 @@ fn interfaces_must_be_named_each_once() {
 
 #[test]
 fn a_filter_that_makes_no_sense_is_wrong_usage() {
-    let Some(lab) = Lab::new() else { return };
-    let mut acsm = lab.command(env!("CARGO_BIN_EXE_acsm"));
+    let Some(net) = NamespacePair::new() else { return };
+    let mut acsm = net.command(env!("CARGO_BIN_EXE_acsm"));
     let output = acsm.args(["live", "-i", CABLE, "--filter", "tcp prot 80"]).output().unwrap();
     let talk = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2), "{talk}");

@@ -5,14 +5,14 @@ use std::process::Stdio;
 
 use serde_json::Value;
 
-use crate::lab::{CABLE, Lab};
+use crate::namespaces::{CABLE, NamespacePair};
 use acsm_test_support::schema::complaints;
 
 /// Lines of a run of four seconds on a link with a scan.
 #[test]
 fn lines_are_what_the_schemas_say() {
-    let Some(lab) = Lab::new() else { return };
-    let mut child = lab
+    let Some(net) = NamespacePair::new() else { return };
+    let mut child = net
         .command(env!("CARGO_BIN_EXE_acsm"))
         .args(["live", "-i", CABLE, "--stats", "1s", "--duration", "4s", "--quiet"])
         .stdout(Stdio::piped())
@@ -21,7 +21,7 @@ fn lines_are_what_the_schemas_say() {
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     // Once it tells of itself it captures.
     let first = lines.next().unwrap();
-    lab.scan(1..41);
+    net.scan(1..41);
     let events: Vec<Value> = std::iter::once(first)
         .chain(lines)
         .map(|line| serde_json::from_str(&line.unwrap()).unwrap())
@@ -47,9 +47,9 @@ fn lines_are_what_the_schemas_say() {
 
 #[test]
 fn events_that_cannot_be_written_are_no_success() {
-    let Some(lab) = Lab::new() else { return };
+    let Some(net) = NamespacePair::new() else { return };
     let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
-    let output = lab
+    let output = net
         .command(env!("CARGO_BIN_EXE_acsm"))
         .args(["live", "-i", CABLE, "--stats", "1s"])
         .stdout(full)

@@ -6,16 +6,16 @@ use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 use std::time::Duration;
 
-use crate::lab::Lab;
 use crate::monitor::{Monitor, wait_until};
+use crate::namespaces::NamespacePair;
 
 /// CAP_NET_RAW is number 13.
 const ONLY_NET_RAW: &str = "0000000000002000";
 
 #[test]
 fn what_is_not_needed_is_given_up() {
-    let Some(lab) = Lab::new() else { return };
-    let monitor = Monitor::start(&lab, "");
+    let Some(net) = NamespacePair::new() else { return };
+    let monitor = Monitor::start(&net, "");
     for set in ["CapPrm", "CapEff", "CapBnd"] {
         assert_eq!(monitor.status(set), ONLY_NET_RAW, "{set}");
     }
@@ -28,8 +28,8 @@ fn what_is_not_needed_is_given_up() {
 /// Started as root, it can become somebody else, who then owns what it writes.
 #[test]
 fn it_becomes_another_user() {
-    let Some(lab) = Lab::new() else { return };
-    let monitor = Monitor::start(&lab, "--user nobody --write seen.pcap --capture-threads 2");
+    let Some(net) = NamespacePair::new() else { return };
+    let monitor = Monitor::start(&net, "--user nobody --write seen.pcap --capture-threads 2");
     wait_until("it captures", || monitor.threads().contains(&"capture".to_owned()).then_some(()));
     let numbers = vec![NOBODY.to_string(); 4].join("\t");
     for (name, wanted) in [
@@ -52,18 +52,18 @@ fn it_becomes_another_user() {
     monitor.signal("USR1");
     wait_until("the file is there again", || monitor.path("eve.json").exists().then_some(()));
     // And CAP_NET_RAW is of use: the cable is opened again.
-    lab.pull_out();
-    lab.plug_in();
+    net.remove_link();
+    net.add_link();
     std::thread::sleep(Duration::from_secs(3));
-    let said = monitor.end();
-    assert_eq!(said.count("/interfaces/0/losses_of_link"), 1, "{}", said.talk);
-    assert_eq!(said.summary["interfaces"][0]["is_open"], true, "{}", said.talk);
+    let output = monitor.end();
+    assert_eq!(output.count("/interfaces/0/losses_of_link"), 1, "{}", output.stderr);
+    assert_eq!(output.summary["interfaces"][0]["is_open"], true, "{}", output.stderr);
 }
 
 #[test]
 fn a_user_that_is_not_there_is_named() {
-    let Some(lab) = Lab::new() else { return };
-    let mut acsm = lab.command(env!("CARGO_BIN_EXE_acsm"));
+    let Some(net) = NamespacePair::new() else { return };
+    let mut acsm = net.command(env!("CARGO_BIN_EXE_acsm"));
     let output = acsm.args(["live", "-i", "cable0", "--user", "nonesuch"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     let talk = String::from_utf8(output.stderr).unwrap();
@@ -73,10 +73,10 @@ fn a_user_that_is_not_there_is_named() {
 /// What root may write its new user may not.
 #[test]
 fn a_file_that_the_user_may_not_write_is_named_with_the_user() {
-    let Some(lab) = Lab::new() else { return };
+    let Some(net) = NamespacePair::new() else { return };
     let folder = tempfile::tempdir().unwrap();
     for option in ["--alerts", "--write"] {
-        let mut acsm = lab.command(env!("CARGO_BIN_EXE_acsm"));
+        let mut acsm = net.command(env!("CARGO_BIN_EXE_acsm"));
         acsm.args(["live", "-i", "cable0", "--user", "nobody", option]);
         let output = acsm.arg(folder.path().join("file")).output().unwrap();
         assert_eq!(output.status.code(), Some(1));

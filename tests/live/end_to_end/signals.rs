@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use crate::lab::{Lab, SENDER};
 use crate::monitor::{Monitor, wait_until};
+use crate::namespaces::{NamespacePair, SENDER};
 
 /// The shipped rules and one more.
 fn rules(limit: u32) -> String {
@@ -25,17 +25,17 @@ fn rules(limit: u32) -> String {
 
 #[test]
 fn rules_are_read_again_and_alert_files_opened_again() {
-    let Some(lab) = Lab::new() else { return };
+    let Some(net) = NamespacePair::new() else { return };
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("rules.toml");
     std::fs::write(&path, rules(1000)).unwrap();
-    let monitor = Monitor::start(&lab, &format!("--rules {}", path.display()));
-    lab.scan(1..10);
+    let monitor = Monitor::start(&net, &format!("--rules {}", path.display()));
+    net.scan(1..10);
 
     std::fs::write(&path, rules(5)).unwrap();
     monitor.signal("HUP");
     std::thread::sleep(Duration::from_secs(1));
-    lab.scan(10..20);
+    net.scan(10..20);
     let alert = monitor.wait_for(|alert| alert["acsm"]["rule"] == "knocking");
     assert_eq!(alert["src_ip"], SENDER);
 
@@ -46,11 +46,11 @@ fn rules_are_read_again_and_alert_files_opened_again() {
     std::fs::write(&path, rules(5).replace("\"reset\"", "\"aborted\"")).unwrap();
     monitor.signal("HUP");
     std::thread::sleep(Duration::from_secs(1));
-    lab.scan(20..60);
+    net.scan(20..60);
     monitor.wait_for(|alert| alert["acsm"]["rule"] == "port_scan");
-    let said = monitor.end();
-    assert!(said.talk.contains("rules read again"), "{}", said.talk);
-    assert!(said.talk.contains("the rules stay as they are"), "{}", said.talk);
-    assert!(!said.eve.contains("knocking"), "that one went to the old file");
-    assert_eq!(said.count("/alerts/by_rule/knocking"), 1);
+    let output = monitor.end();
+    assert!(output.stderr.contains("rules read again"), "{}", output.stderr);
+    assert!(output.stderr.contains("the rules stay as they are"), "{}", output.stderr);
+    assert!(!output.eve.contains("knocking"), "that one went to the old file");
+    assert_eq!(output.count("/alerts/by_rule/knocking"), 1);
 }

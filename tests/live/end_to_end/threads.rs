@@ -8,28 +8,28 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use super::attacks::talk;
-use crate::lab::{Lab, WATCHER, address};
 use crate::monitor::{Monitor, wait_until};
+use crate::namespaces::{NamespacePair, WATCHER, address};
 
 /// Connections over many ports, so that the kernel has something to share out, and a scan.
-fn send_traffic(lab: &Lab) {
-    let server = lab.echo_server(8080, 40);
-    lab.send(|| talk(8080, 40));
-    lab.scan(1..41);
+fn send_traffic(net: &NamespacePair) {
+    let server = net.echo_server(8080, 40);
+    net.send(|| talk(8080, 40));
+    net.scan(1..41);
     server.join().unwrap();
 }
 
 #[test]
 fn threads_see_what_one_thread_sees() {
-    let Some(lab) = Lab::new() else { return };
+    let Some(net) = NamespacePair::new() else { return };
     let options = "--seed 7 --backend exact --write seen.pcap --filter tcp";
-    let alone = Monitor::start(&lab, options);
-    let shared = Monitor::start(&lab, &format!("{options} --capture-threads 3"));
+    let alone = Monitor::start(&net, options);
+    let shared = Monitor::start(&net, &format!("{options} --capture-threads 3"));
     let capturing =
         |monitor: &Monitor| monitor.threads().iter().filter(|name| *name == "capture").count();
     wait_until("it captures", || (capturing(&shared) == 3).then_some(()));
     assert_eq!(capturing(&alone), 0);
-    send_traffic(&lab);
+    send_traffic(&net);
     let (alone, shared) = (alone.end(), shared.end());
     assert!(alone.count("/trace/tcp_packets") > 40 * 8 + 40 * 2, "{}", alone.summary);
     // Both directions of every connection: nothing but the scan is odd.
@@ -46,19 +46,19 @@ fn threads_see_what_one_thread_sees() {
 /// Fragments are counted one by one, as they came over the wire.
 #[test]
 fn fragments_are_seen_as_they_come() {
-    let Some(lab) = Lab::new() else { return };
+    let Some(net) = NamespacePair::new() else { return };
     // Ports are in the first fragment only; a filter by them would miss the others.
     let options = "--filter ip[9]=17 --capture-threads 4";
-    let monitor = Monitor::start(&lab, options);
-    lab.send(|| {
+    let monitor = Monitor::start(&net, options);
+    net.send(|| {
         for _ in 0..10 {
             let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
             socket.send_to(&[0; 4000], address(WATCHER, 9)).unwrap();
         }
     });
-    let said = monitor.end();
-    assert_eq!(said.count("/interfaces/0/packets"), 10 * 3, "{}", said.summary);
-    assert!(!said.talk.contains("larger than its MTU"), "{}", said.talk);
+    let output = monitor.end();
+    assert_eq!(output.count("/interfaces/0/packets"), 10 * 3, "{}", output.summary);
+    assert!(!output.stderr.contains("larger than its MTU"), "{}", output.stderr);
 }
 
 const SOCKETS: u64 = 50;
@@ -83,7 +83,7 @@ fn send_datagrams() {
 /// threads are full, then the kernel's buffers.
 #[test]
 fn a_slow_consumer_loses_only_what_is_counted() {
-    let Some(lab) = Lab::new() else { return };
+    let Some(net) = NamespacePair::new() else { return };
     let folder = tempfile::tempdir().unwrap();
     let pipe = folder.path().join("pipe.pcap");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
@@ -97,26 +97,26 @@ fn a_slow_consumer_loses_only_what_is_counted() {
         recorded.len() as u64
     });
     let options = "--capture-threads 2 --buffer 256KiB --filter udp[2:2]=9 --write";
-    let monitor = Monitor::start(&lab, &format!("{options} {}", pipe.display()));
-    lab.send(send_datagrams);
+    let monitor = Monitor::start(&net, &format!("{options} {}", pipe.display()));
+    net.send(send_datagrams);
     sent.send(()).unwrap();
-    let said = monitor.end();
+    let output = monitor.end();
     let (seen, dropped) =
-        (said.count("/interfaces/0/packets"), said.count("/interfaces/0/kernel_drops"));
+        (output.count("/interfaces/0/packets"), output.count("/interfaces/0/kernel_drops"));
     assert_eq!(seen + dropped, SOCKETS * DATAGRAMS_EACH);
     assert!(seen > 300 && dropped > 1000, "{seen} seen, {dropped} dropped");
-    assert_eq!(said.count("/trace/packets"), seen);
+    assert_eq!(output.count("/trace/packets"), seen);
     // Ethernet, IPv4, UDP and a hundred bytes, each with its header, after the file's.
     assert_eq!(reader.join().unwrap(), 24 + seen * (16 + 14 + 20 + 8 + 100));
 }
 
 #[test]
 fn as_many_threads_as_there_may_be() {
-    let Some(lab) = Lab::new() else { return };
-    let monitor = Monitor::start(&lab, "--capture-threads 16 --buffer 1MiB --filter tcp");
-    lab.scan(1..51);
-    let said = monitor.end();
-    assert_eq!(said.count("/interfaces/0/packets"), 100, "{}", said.summary);
+    let Some(net) = NamespacePair::new() else { return };
+    let monitor = Monitor::start(&net, "--capture-threads 16 --buffer 1MiB --filter tcp");
+    net.scan(1..51);
+    let output = monitor.end();
+    assert_eq!(output.count("/interfaces/0/packets"), 100, "{}", output.summary);
     for threads in ["0", "17", "many"] {
         let mut acsm = Command::new(env!("CARGO_BIN_EXE_acsm"));
         let output =

@@ -8,7 +8,7 @@ use acsm::report::live::Board;
 use acsm::report::live::http::{Listening, Server, Token};
 
 /// Nothing here takes so long unless it never comes.
-const PATIENCE: Duration = Duration::from_secs(30);
+const WAIT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A server at work.
 pub struct Site {
@@ -55,7 +55,7 @@ impl Answer {
 
 pub fn connect(address: SocketAddr) -> TcpStream {
     let stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.set_read_timeout(Some(WAIT_TIMEOUT)).unwrap();
     stream
 }
 

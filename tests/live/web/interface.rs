@@ -14,8 +14,8 @@ use super::client::{Answer, connect, get};
 use super::metrics::{complaints_of_promtool, names_of_dashboard, series_names};
 use super::page::folder;
 use super::server::allow_many_files;
-use crate::lab::{Lab, SENDER, WATCHER, address};
 use crate::monitor::{Monitor, wait_until};
+use crate::namespaces::{NamespacePair, SENDER, WATCHER, address};
 use acsm_test_support::browser::{Browser, Screen};
 
 const LISTEN: &str = "--listen 127.0.0.1:9477";
@@ -32,17 +32,17 @@ fn wait_for(path: &'static str, status: u16) -> Answer {
 }
 
 /// Runs `work` where acsm runs: what is on loopback there can be reached from there only.
-fn beside_acsm(lab: &Lab, work: impl FnOnce() + Send + 'static) {
-    Lab::inside(&lab.watcher, work).join().unwrap();
+fn beside_acsm(net: &NamespacePair, work: impl FnOnce() + Send + 'static) {
+    NamespacePair::inside(&net.watcher, work).join().unwrap();
 }
 
 #[test]
 fn metrics_and_json_are_those_of_the_run() {
-    let Some(lab) = Lab::new() else { return };
-    let monitor = Monitor::start(&lab, LISTEN);
-    lab.scan(1..41);
+    let Some(net) = NamespacePair::new() else { return };
+    let monitor = Monitor::start(&net, LISTEN);
+    net.scan(1..41);
     monitor.wait_for(|alert| alert["acsm"]["rule"] == "port_scan");
-    beside_acsm(&lab, || {
+    beside_acsm(&net, || {
         assert_eq!(wait_for("/healthz", 200).body, "ok\n");
         let scanned = "acsm_alerts_total{rule=\"port_scan\"} 1\n";
         let text = wait_until("the alert is counted", || {
@@ -69,36 +69,40 @@ fn metrics_and_json_are_those_of_the_run() {
         assert!(view["batches"].as_u64().unwrap() > 0);
         assert!(view["batches_total_seconds"].as_f64().unwrap() > 0.0);
     });
-    let said = monitor.end();
-    assert!(said.talk.contains("acsm: listening on http://127.0.0.1:9477/\n"), "{}", said.talk);
+    let output = monitor.end();
+    assert!(
+        output.stderr.contains("acsm: listening on http://127.0.0.1:9477/\n"),
+        "{}",
+        output.stderr
+    );
 }
 
 #[test]
 fn health_follows_the_interface() {
-    let Some(lab) = Lab::new() else { return };
-    let monitor = Monitor::start(&lab, LISTEN);
-    beside_acsm(&lab, || drop(wait_for("/healthz", 200)));
-    lab.pull_out();
-    beside_acsm(&lab, || {
+    let Some(net) = NamespacePair::new() else { return };
+    let monitor = Monitor::start(&net, LISTEN);
+    beside_acsm(&net, || drop(wait_for("/healthz", 200)));
+    net.remove_link();
+    beside_acsm(&net, || {
         let answer = wait_for("/healthz", 503);
         assert_eq!(answer.body, "gone, and waited for: cable0\n");
         let text = get(site(), "/metrics").body;
         assert!(text.contains("acsm_interface_up{interface=\"cable0\"} 0\n"), "{text}");
     });
-    lab.plug_in();
-    beside_acsm(&lab, || drop(wait_for("/healthz", 200)));
+    net.add_link();
+    beside_acsm(&net, || drop(wait_for("/healthz", 200)));
     monitor.end();
 }
 
 #[test]
 fn the_page_shows_what_goes_on() {
     let Some(browser) = Browser::find() else { return };
-    let Some(lab) = Lab::new() else { return };
-    let monitor = Monitor::start(&lab, LISTEN);
-    lab.scan(1..41);
-    let (sender, stop) = (lab.sender.clone(), Arc::new(AtomicBool::new(false)));
+    let Some(net) = NamespacePair::new() else { return };
+    let monitor = Monitor::start(&net, LISTEN);
+    net.scan(1..41);
+    let (sender, stop) = (net.sender.clone(), Arc::new(AtomicBool::new(false)));
     let ends = stop.clone();
-    let traffic = Lab::inside(&sender, move || {
+    let traffic = NamespacePair::inside(&sender, move || {
         let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
         while !ends.load(Ordering::Relaxed) {
             let _ = socket.send_to(&[0; 100], address(WATCHER, 9));
@@ -106,7 +110,7 @@ fn the_page_shows_what_goes_on() {
         }
     });
     // A program that is started there runs there.
-    beside_acsm(&lab, move || {
+    beside_acsm(&net, move || {
         let mut tab = browser.tab();
         tab.open("http://127.0.0.1:9477/");
         tab.wait_until("document.readyState === 'complete' && !!document.getElementById('status')");
@@ -145,11 +149,11 @@ const SENT: u64 = 20_000;
 #[test]
 fn a_thousand_connections_cost_no_packet() {
     allow_many_files();
-    let Some(lab) = Lab::new() else { return };
-    let monitor = Monitor::start(&lab, &format!("--filter udp[2:2]=9 {LISTEN}"));
+    let Some(net) = NamespacePair::new() else { return };
+    let monitor = Monitor::start(&net, &format!("--filter udp[2:2]=9 {LISTEN}"));
     let (asked, stop) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
     let (tells, ends) = (asked.clone(), stop.clone());
-    let crowd = Lab::inside(&lab.watcher, move || {
+    let crowd = NamespacePair::inside(&net.watcher, move || {
         wait_for("/healthz", 200);
         let dawdlers: Vec<_> = (0..1000)
             .map(|_| {
@@ -177,12 +181,12 @@ fn a_thousand_connections_cost_no_packet() {
         drop(dawdlers);
     });
     wait_until("the crowd is there", || asked.load(Ordering::Relaxed).then_some(()));
-    lab.send_datagrams(SENT);
+    net.send_datagrams(SENT);
     stop.store(true, Ordering::Relaxed);
     crowd.join().unwrap();
-    let said = monitor.end();
-    let seen = said.count("/interfaces/0/packets");
-    let dropped = said.count("/interfaces/0/kernel_drops");
+    let output = monitor.end();
+    let seen = output.count("/interfaces/0/packets");
+    let dropped = output.count("/interfaces/0/kernel_drops");
     assert_eq!(seen + dropped, SENT, "every packet is seen or counted");
     assert_eq!(dropped, 0, "the buffer holds them all, however busy the machine is");
 }

@@ -7,7 +7,7 @@ use crate::runner::{Folder, count};
 /// empty cell among its k with (1 − e^{−kn/m})^k. Summed over all flows that is how many errors
 /// there should be.
 #[test]
-fn strangers_are_taken_for_flows_as_often_as_theory_has_it() {
+fn absent_flows_are_false_positives_as_often_as_theory_has_it() {
     let folder = Folder::new();
     let (trace, _) = folder.generate("x.pcap", "--profile paper --packets 40k --flows 30k");
     let options = "--backends kbf --expire none --loop open --fp-rates 0.1,0.03,0.01 --repeat 2";

@@ -45,7 +45,7 @@ fn budgets(backend: Backend) -> [Budget; 2] {
 fn name(spec: &StoreSpec, sizing: &Sizing) -> String {
     let (layout, expire) = (spec.layout.name(), spec.expire.name());
     let (store, bits) = (spec.backend.name(), sizing.bits_per_flow);
-    format!("{store} {layout} {expire}, {bits:.1} bits a flow")
+    format!("{store} {layout} {expire}, {bits:.1} bits per flow")
 }
 
 fn flows(seed: u64) -> impl Iterator<Item = Flow> {
@@ -70,7 +70,7 @@ fn draw(random: &mut Random, traffic: &Traffic) -> State {
     State::new(found.unwrap_or(0)).unwrap()
 }
 
-/// Fills one shard and asks for each flow, and for as many strangers: how many it is wrong about.
+/// Fills one shard and asks for each flow, and for as many absent flows: how many it is wrong about.
 struct Static {
     seed: u64,
     traffic: Traffic,
@@ -95,9 +95,8 @@ impl StoreUser for Static {
             }
             places.push((place, Lookup::Known(state)));
         }
-        let strangers =
-            source.take(FLOWS as usize).map(|flow| (store.locate(&flow), Lookup::Absent));
-        places.extend(strangers.collect::<Vec<_>>());
+        let absent = source.take(FLOWS as usize).map(|flow| (store.locate(&flow), Lookup::Absent));
+        places.extend(absent.collect::<Vec<_>>());
         places.iter().filter(|(place, truth)| store.lookup(place, now) != *truth).count()
     }
 }
@@ -150,7 +149,7 @@ fn stores_err_as_often_as_predicted() {
 }
 
 /// Flows come at an even pace, talk for five seconds and fall silent: each is asked for once,
-/// half-way, and beside each a stranger.
+/// half-way, and beside each an absent flow.
 struct Timed {
     seed: u64,
     traffic: Traffic,
@@ -181,9 +180,9 @@ impl StoreUser for Timed {
             }
             let asked = n.checked_sub(lag).and_then(|at| recent.get(at));
             if let Some((old, state)) = asked.filter(|_| f64::from(now.0) >= first_counted) {
-                let stranger = store.locate(&source.next().unwrap());
+                let flow = store.locate(&source.next().unwrap());
                 wrong += f64::from(store.lookup(old, now) != Lookup::Known(*state));
-                wrong += f64::from(store.lookup(&stranger, now) != Lookup::Absent);
+                wrong += f64::from(store.lookup(&flow, now) != Lookup::Absent);
                 counted += 1.0;
             }
             store.sweep(now, 64);
@@ -210,7 +209,7 @@ fn stores_under_a_timer_err_as_often_as_predicted() {
 }
 
 /// Flows come into a store that empties itself, each is asked for a little later, if it was not
-/// forgotten in between, and beside it a stranger.
+/// forgotten in between, and beside it an absent flow.
 struct Cycling {
     seed: u64,
     traffic: Traffic,
@@ -234,9 +233,9 @@ impl StoreUser for Cycling {
             let Some((old, state, cycle)) = asked else { continue };
             // After the first cycle, which has nothing behind it.
             if n > FLOWS as usize && *cycle == store.epoch(now) {
-                let stranger = store.locate(&source.next().unwrap());
+                let flow = store.locate(&source.next().unwrap());
                 wrong += f64::from(store.lookup(old, now) != Lookup::Known(*state));
-                wrong += f64::from(store.lookup(&stranger, now) != Lookup::Absent);
+                wrong += f64::from(store.lookup(&flow, now) != Lookup::Absent);
                 counted += 1.0;
             }
         }

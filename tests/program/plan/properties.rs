@@ -33,7 +33,7 @@ fn of(plan: &Plan, shape: Shape) -> Option<&PlanOption> {
 
 fn target() -> impl Strategy<Value = Target> {
     let rate = (-5.0..-0.5f64).prop_map(|exponent| 10f64.powf(exponent));
-    (rate, any::<bool>()).prop_map(|(rate, of_strangers)| match of_strangers {
+    (rate, any::<bool>()).prop_map(|(rate, of_absent)| match of_absent {
         true => Target::FpRate(rate),
         false => Target::Error(rate),
     })

@@ -152,7 +152,7 @@ fn deleted_flows_are_counted_and_gone() {
     }
 }
 
-/// Under `--touch all` strangers keep the cells they meet alive: fewer cells age in a crowded
+/// Under `--touch all` absent flows keep the cells they meet alive: fewer cells age in a crowded
 /// filter. An exact table has no shared cells, so nothing changes there.
 #[test]
 fn touching_by_every_look_up_keeps_shared_cells_alive() {

@@ -109,7 +109,7 @@ fn ends(mut child: Child, what: &str) -> Output {
 fn waits_until(it_is_so: impl Fn() -> bool) {
     let begin = Instant::now();
     while !it_is_so() {
-        assert!(begin.elapsed() < Duration::from_secs(60), "waited in vain");
+        assert!(begin.elapsed() < Duration::from_secs(60), "timed out");
         std::thread::sleep(Duration::from_millis(20));
     }
 }

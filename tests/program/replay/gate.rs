@@ -10,7 +10,7 @@ use crate::runner::{Folder, acsm, count, replay, replay_with_alerts, stderr, wit
 const VICTIM: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 10);
 const SERVER: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 20);
 
-fn stranger(n: u32) -> Ipv4Addr {
+fn spoofed_source(n: u32) -> Ipv4Addr {
     Ipv4Addr::from(0xc612_0000 + n)
 }
 
@@ -35,7 +35,7 @@ fn flood(folder: &Folder) -> PathBuf {
         if millis % 60 == 0 {
             wire = connection(wire, millis, 1024 + (millis / 60) as u16);
         }
-        wire = wire.between(millis, (stranger(millis as u32), VICTIM), (4000, 80), SYN);
+        wire = wire.between(millis, (spoofed_source(millis as u32), VICTIM), (4000, 80), SYN);
     }
     // Time for the flood to be left unanswered.
     wire = connection(wire, FLOOD + 20_000, 60_000);
@@ -64,7 +64,7 @@ fn a_flood_of_single_syns_passes_by() {
                 assert!(summary["store"]["gate"].is_null());
                 continue;
             }
-            // One in a hundred strangers seems to have been there, at most.
+            // One in a hundred absent flows seems to have been there, at most.
             let most = CONNECTIONS + 1 + FLOOD / 100;
             assert!((CONNECTIONS - 10..most).contains(&inserted), "{options}: {inserted}");
             let told = |key: &str| count(summary, &format!("/store/gate/{key}"));
@@ -115,7 +115,7 @@ fn attacks_are_found_and_clean_flows_left_alone_behind_a_gate() {
 fn answer_after(folder: &Folder, others: u32, millis: u64) -> PathBuf {
     let mut wire = Wire::new().packet(0, (1, 20), (5000, 443), SYN);
     for n in 0..others {
-        wire = wire.between(1 + u64::from(n / 1000), (stranger(n), VICTIM), (4000, 80), SYN);
+        wire = wire.between(1 + u64::from(n / 1000), (spoofed_source(n), VICTIM), (4000, 80), SYN);
     }
     let wire = wire.packet(millis, (20, 1), (443, 5000), SYN | ACK);
     folder.write("answer.pcap", wire.bytes())

@@ -81,7 +81,7 @@ fn three_pairs(folder: &Folder) -> PathBuf {
 }
 
 #[test]
-fn alerts_between_strangers_are_left_out_where_home_is_known() {
+fn alerts_between_foreign_hosts_are_left_out_where_home_is_known() {
     let folder = Folder::new();
     let path = three_pairs(&folder);
     let rules = rules_with(&folder, "home_networks = [\"192.0.2.0/24\", \"2001:db8::/32\"]");

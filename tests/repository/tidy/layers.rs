@@ -1,53 +1,108 @@
-//! Which module may import which: `A ← B ← C ← D ← E ← F`, imports go upward only.
+//! Which module may import which, per package.
+//!
+//! In the program imports go upward only, `A ← B ← C ← D ← E ← F`. The crates are usable on their own:
+//! neither imports another package of ours. Order within a crate is kept by [`super::cycles`].
 
-use super::source::Source;
+use super::source::{Source, has_word, source_root};
 
-/// The layer of each module of `src/`. A new module gets its line here, or the test fails.
-const LAYERS: &[(char, &[&str])] = &[
-    ('A', &["time", "flow", "state", "spec", "hash", "random", "units", "memory", "prefetch"]),
-    ('B', &["machine", "store", "model", "kv"]),
-    ('C', &["capture", "engine"]),
-    ('D', &["report"]),
-    ('E', &["trace", "experiment", "cluster"]),
-    ('F', &["cmd"]),
+/// What holds for the modules of one source root.
+struct Rules {
+    root: &'static str,
+    /// The layer of each module; if there are any, a new module gets its line here, or the test fails.
+    layers: &'static [(char, &'static [&'static str])],
+    /// Pairs within a layer that are independent of each other: (module, what it must not import).
+    independent: &'static [(&'static str, &'static str)],
+    /// Packages of ours that must not be imported.
+    foreign: &'static [&'static str],
+}
+
+const RULES: &[Rules] = &[
+    Rules {
+        root: "src",
+        layers: &[
+            (
+                'A',
+                &["time", "flow", "state", "spec", "hash", "random", "units", "memory", "prefetch"],
+            ),
+            ('B', &["machine", "store", "model", "kv"]),
+            ('C', &["capture", "engine"]),
+            ('D', &["report"]),
+            ('E', &["trace", "experiment", "cluster"]),
+            ('F', &["cmd"]),
+        ],
+        // The worker joins stores and machines; theory stays independent evidence.
+        independent: &[
+            ("store", "machine"),
+            ("machine", "store"),
+            ("model", "store"),
+            ("store", "model"),
+        ],
+        foreign: &[],
+    },
+    Rules {
+        root: "crates/filters/src",
+        layers: &[],
+        independent: &[],
+        foreign: &["acsm", "acsm_model"],
+    },
+    Rules {
+        root: "crates/model/src",
+        layers: &[],
+        independent: &[],
+        foreign: &["acsm", "acsm_filters"],
+    },
 ];
 
-/// Pairs within a layer that must not know each other: (module, what it must not import). The
-/// worker joins stores and machines; theory stays independent evidence.
-const STRANGERS: &[(&str, &str)] =
-    &[("store", "machine"), ("machine", "store"), ("model", "store"), ("store", "model")];
-
-fn layer_of(module: &str) -> Option<char> {
-    LAYERS.iter().find(|(_, modules)| modules.contains(&module)).map(|(layer, _)| *layer)
+impl Rules {
+    fn layer_of(&self, module: &str) -> Option<char> {
+        self.layers.iter().find(|(_, modules)| modules.contains(&module)).map(|(layer, _)| *layer)
+    }
 }
 
 /// Imports of `source`'s code, tests aside, that go the wrong way.
 pub fn check(source: &Source) -> Vec<String> {
-    let Some(path) = source.path.strip_prefix("src/") else { return vec![] };
-    let parts: Vec<&str> = path.trim_end_matches(".rs").split('/').collect();
+    let Some(root) = source_root(&source.path) else { return vec![] };
+    let Some(rules) = RULES.iter().find(|rules| rules.root == root) else {
+        return vec![format!("{}: `{root}` has no rules in tidy/layers.rs", source.path)];
+    };
+    let code = source.code[..source.lines_before_tests].join("\n");
+    let mut found = foreign_imports(rules, &source.path, &code);
+    if !rules.layers.is_empty() {
+        found.extend(wrong_layers(rules, &source.path, &code));
+    }
+    found
+}
+
+fn foreign_imports(rules: &Rules, path: &str, code: &str) -> Vec<String> {
+    let imported = rules.foreign.iter().filter(|package| has_word(code, package));
+    imported.map(|package| format!("{path}: `{package}` must not be imported here")).collect()
+}
+
+fn wrong_layers(rules: &Rules, path: &str, code: &str) -> Vec<String> {
+    let inside = &path[rules.root.len() + 1..];
+    let parts: Vec<&str> = inside.trim_end_matches(".rs").split('/').collect();
     let module = parts[0];
     if parts.len() == 1 && ["lib", "main"].contains(&module) {
         return vec![];
     }
-    let Some(layer) = layer_of(module) else {
-        return vec![format!("{}: `{module}` is in no layer of tests/tidy/layers.rs", source.path)];
+    let Some(layer) = rules.layer_of(module) else {
+        return vec![format!("{path}: `{module}` is in no layer of tidy/layers.rs")];
     };
-    let depth = parts.iter().filter(|part| **part != "mod").count();
-    let code = source.code[..source.lines_before_tests].join("\n");
     let mut found = vec![];
-    for import in imports(&code) {
-        let wrong = match layer_of(&import) {
-            None => Some("is in no layer of tests/tidy/layers.rs".to_owned()),
+    for import in imports(code) {
+        let wrong = match rules.layer_of(&import) {
+            None => Some("is in no layer of tidy/layers.rs".to_owned()),
             Some(other) if other > layer => Some(format!("is of layer {other}, below {layer}")),
-            Some(_) if STRANGERS.contains(&(module, &import)) => {
-                Some(format!("must stay unknown to `{module}`"))
+            Some(_) if rules.independent.contains(&(module, &import)) => {
+                Some(format!("must not be imported by `{module}`"))
             }
             Some(_) => None,
         };
-        found.extend(wrong.map(|why| format!("{}: `crate::{import}` {why}", source.path)));
+        found.extend(wrong.map(|why| format!("{path}: `crate::{import}` {why}")));
     }
+    let depth = parts.iter().filter(|part| **part != "mod").count();
     if code.contains(&"super::".repeat(depth)) {
-        found.push(format!("{}: `super` reaches the crate's root: say `crate`", source.path));
+        found.push(format!("{path}: `super` reaches the crate's root: say `crate`"));
     }
     found
 }
@@ -113,6 +168,10 @@ fn refuses_what_goes_the_wrong_way() {
         ("src/capture/mod.rs", "use crate::nowhere::X;"),
         ("src/capture/parse/mod.rs", "use super::super::cmd;"),
         ("src/drawer.rs", ""),
+        ("crates/filters/src/kbf.rs", "use acsm::time::Timestamp;"),
+        ("crates/filters/src/kbf.rs", "fn f() { acsm_model::kbf::error() }"),
+        ("crates/model/src/kbf.rs", "use acsm_filters::Kbf;"),
+        ("crates/unknown/src/lib.rs", ""),
     ] {
         assert_eq!(complaints(path, text).len(), 1, "{path}: {text}");
     }
@@ -121,6 +180,9 @@ fn refuses_what_goes_the_wrong_way() {
         ("src/capture/parse/mod.rs", "use super::Frame; use crate::time::Timestamp;"),
         ("src/time.rs", "// crate::cmd\n#[cfg(test)]\nmod tests {\n    use crate::capture::X;\n}"),
         ("src/lib.rs", "pub mod anything;"),
+        ("src/store/kbf.rs", "use acsm_filters::Kbf;"),
+        ("crates/filters/src/kbf.rs", "// as acsm does\nuse crate::line::Line;"),
+        ("crates/filters/tests/stores/main.rs", "use acsm_model::kbf;"),
     ] {
         assert_eq!(complaints(path, text), [""; 0], "{path}: {text}");
     }

@@ -1,19 +1,22 @@
 //! The style, kept by a test. Each check takes a file and returns complaints; each has a test of
 //! its own that shows it can complain.
 
+mod cycles;
 mod layers;
 mod source;
 
 use std::fs;
-use std::path::Path;
 
-use source::{Source, has_word, is_comment};
+use acsm_test_support::repository::{read, root};
+use source::{Source, has_word, is_comment, source_root};
 
 /// Lines of a file before its tests.
 const FILE_LINES_MAX: usize = 420;
 /// Lines of a function, its signature and braces included.
 const FUNCTION_LINES_MAX: usize = 70;
 const FILE_BYTES_MAX: u64 = 2 << 20;
+/// Integration test programs of all packages: each is linked with everything.
+const TEST_PROGRAMS_MAX: usize = 8;
 
 /// What the core must not call: time comes with packets, randomness from the seed.
 const BANNED_IN_CORE: &[&str] = &["Instant::now", "SystemTime::now", "thread_rng", "rand::rng"];
@@ -40,21 +43,23 @@ const NOT_OURS: &[&str] =
 fn source_files_are_tidy() {
     let map = read("src/lib.rs");
     let mut complaints = vec![];
-    for path in files_of_ours().iter().filter(|path| path.ends_with(".rs")) {
-        let source = Source::new(path, &read(path));
-        complaints.extend(begins_with_its_subject(&source));
-        complaints.extend(unsafe_is_named_and_justified(&source));
-        if path.starts_with("src/") {
-            complaints.extend(is_short(&source));
-            complaints.extend(functions_fit_a_screen(&source));
-            complaints.extend(layers::check(&source));
-            complaints.extend(core_is_deterministic(&source));
-            complaints.extend(panics_have_reasons(&source));
+    let sources = sources();
+    for source in &sources {
+        complaints.extend(begins_with_its_subject(source));
+        complaints.extend(unsafe_is_named_and_justified(source));
+        complaints.extend(names_no_module_file(source));
+        if source_root(&source.path).is_some() {
+            complaints.extend(is_short(source));
+            complaints.extend(functions_fit_a_screen(source));
+            complaints.extend(layers::check(source));
+            complaints.extend(core_is_deterministic(source));
+            complaints.extend(panics_have_reasons(source));
             complaints.extend(is_on_the_map(&source.path, &map));
         }
     }
+    complaints.extend(cycles::check(&sources, cycles::CYCLES_KNOWN));
     complaints.sort();
-    complaints.dedup(); // a folder off the map is one complaint, not one a file
+    complaints.dedup(); // a folder off the map is one complaint, not one per file
     assert!(complaints.is_empty(), "\n{}\n", complaints.join("\n"));
 }
 
@@ -72,12 +77,18 @@ fn files_are_portable_and_small() {
     assert!(complaints.is_empty(), "\n{}\n", complaints.join("\n"));
 }
 
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
+#[test]
+fn test_programs_are_few() {
+    let files = files_of_ours();
+    let programs: Vec<&String> = files.iter().filter(|path| is_test_program(path)).collect();
+    assert!((1..=TEST_PROGRAMS_MAX).contains(&programs.len()), "{programs:?}");
 }
 
-fn read(path: &str) -> String {
-    fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+/// Every Rust file of ours.
+fn sources() -> Vec<Source> {
+    let files = files_of_ours();
+    let rust = files.iter().filter(|path| path.ends_with(".rs"));
+    rust.map(|path| Source::new(path, &read(path))).collect()
 }
 
 /// Every file but build results, by its path from the root.
@@ -175,6 +186,23 @@ fn panics_have_reasons(source: &Source) -> Vec<String> {
             .then(|| format!("{}:{number}: `{call}` without a `// why`", source.path))
     };
     source.numbered_code().filter_map(complaint).collect()
+}
+
+/// Modules lie where Rust looks for them, and shared code is in a crate.
+fn names_no_module_file(source: &Source) -> Option<String> {
+    let index = source.code.iter().position(|line| line.trim_start().starts_with("#[path"))?;
+    Some(format!("{}:{}: `#[path]`: share code by a crate", source.path, index + 1))
+}
+
+/// Whether Cargo makes a test program of this file.
+fn is_test_program(path: &str) -> bool {
+    let in_package = match path.strip_prefix("crates/").and_then(|rest| rest.split_once('/')) {
+        Some((_, rest)) => rest,
+        None => path,
+    };
+    let Some(path) = in_package.strip_prefix("tests/") else { return false };
+    let is_folder_with_main = path.split('/').count() == 2 && path.ends_with("/main.rs");
+    is_folder_with_main || (!path.contains('/') && path.ends_with(".rs"))
 }
 
 /// Everywhere, tests included.
@@ -299,6 +327,25 @@ mod each_check_can_complain {
         assert!(is_on_the_map("src/prose/mod.rs", map).is_some());
         assert!(is_on_the_map("src/time.rs", map).is_none());
         assert!(is_on_the_map("src/lib.rs", map).is_none());
+    }
+
+    #[test]
+    fn of_module_files_named() {
+        assert!(
+            names_no_module_file(&source("// #[path]\n#[path = \"a.rs\"]\nmod a;\n")).is_some()
+        );
+        assert!(names_no_module_file(&source("// #[path]\nmod a;\n")).is_none());
+    }
+
+    #[test]
+    fn of_many_test_programs() {
+        for path in ["tests/a.rs", "tests/a/main.rs", "crates/f/tests/a/main.rs"] {
+            assert!(is_test_program(path), "{path}");
+        }
+        for path in ["tests/a/b.rs", "tests/a/b/main.rs", "tests/support/src/lib.rs", "src/main.rs"]
+        {
+            assert!(!is_test_program(path), "{path}");
+        }
     }
 
     #[test]

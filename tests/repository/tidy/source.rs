@@ -49,6 +49,17 @@ impl Source {
     }
 }
 
+/// The source folder of the package that a file belongs to: `src` or `crates/NAME/src`; `None` for
+/// tests, benches and fuzz targets.
+pub fn source_root(path: &str) -> Option<&str> {
+    let in_package = match path.strip_prefix("crates/") {
+        Some(rest) => rest.split_once('/')?.1,
+        None => path,
+    };
+    let after_root = in_package.strip_prefix("src/")?;
+    Some(&path[..path.len() - after_root.len() - 1])
+}
+
 pub fn is_comment(line: &str) -> bool {
     line.trim_start().starts_with("//")
 }
@@ -158,6 +169,20 @@ fn blanking_leaves_code_alone() {
         ("\"two\nlines\" }", "    \n       }"),
     ] {
         assert_eq!(blanked(text), code, "{text}");
+    }
+}
+
+#[test]
+fn source_roots_are_those_of_packages() {
+    for (path, root) in [
+        ("src/lib.rs", Some("src")),
+        ("src/a/src/b.rs", Some("src")),
+        ("crates/filters/src/a/mod.rs", Some("crates/filters/src")),
+        ("crates/filters/tests/stores/main.rs", None),
+        ("tests/support/src/lib.rs", None),
+        ("benches/store.rs", None),
+    ] {
+        assert_eq!(source_root(path), root, "{path}");
     }
 }
 

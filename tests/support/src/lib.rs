@@ -9,3 +9,4 @@ pub mod parser_oracle;
 pub mod plans;
 pub mod repository;
 pub mod schema;
+pub mod scratch_file;

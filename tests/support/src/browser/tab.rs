@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::{Browser, Screen};
 
 /// Nothing here takes so long unless it never comes.
-const PATIENCE: Duration = Duration::from_secs(60);
+const WAIT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A browser with one page.
 pub struct Tab {
@@ -89,7 +89,7 @@ impl Tab {
         bytes.push(0);
         self.to.write_all(&bytes).unwrap();
         loop {
-            let message = self.from.recv_timeout(PATIENCE);
+            let message = self.from.recv_timeout(WAIT_TIMEOUT);
             let mut message = message.unwrap_or_else(|_| panic!("{method}: no answer"));
             if message["id"] == self.calls {
                 assert!(message["error"].is_null(), "{method}: {}", message["error"]);
@@ -139,9 +139,9 @@ impl Tab {
     pub fn wait_until(&mut self, expression: &str) {
         let started = Instant::now();
         while self.value(expression) != true {
-            if started.elapsed() > PATIENCE {
+            if started.elapsed() > WAIT_TIMEOUT {
                 let page = self.text("document.body.innerText.slice(0, 600)");
-                panic!("in vain waited until {expression}\n{:?}\n{page}", self.complaints);
+                panic!("timed out waiting until {expression}\n{:?}\n{page}", self.complaints);
             }
             std::thread::sleep(Duration::from_millis(50));
         }

@@ -1,4 +1,4 @@
-//! Two network namespaces and the cable between them; gone when dropped, also by a panic.
+//! Two network namespaces joined by a virtual Ethernet pair; removed when dropped, also by a panic.
 
 use std::fs::File;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
-/// The interface at either end of the cable.
+/// The interface at either end of the pair.
 pub const CABLE: &str = "cable0";
 /// Who sends, and who watches: acsm runs in the second's namespace.
 pub const SENDER: &str = "10.99.0.1";
@@ -18,31 +18,31 @@ pub const WATCHER: &str = "10.99.0.2";
 /// An address whose packets arrive at the watcher, and which never answers.
 pub const SILENT: &str = "10.99.0.77";
 
-pub struct Lab {
+pub struct NamespacePair {
     pub sender: String,
     pub watcher: String,
 }
 
-impl Lab {
-    /// A new lab; `None`, and loudly, where that is not possible.
-    pub fn new() -> Option<Lab> {
-        static LABS: AtomicU32 = AtomicU32::new(0);
-        let number = LABS.fetch_add(1, Ordering::Relaxed);
+impl NamespacePair {
+    /// Creates both namespaces and the link; `None`, after saying that tests are skipped, without the right to.
+    pub fn new() -> Option<NamespacePair> {
+        static PAIRS: AtomicU32 = AtomicU32::new(0);
+        let number = PAIRS.fetch_add(1, Ordering::Relaxed);
         let name = |end| format!("acsm-{}-{number}-{end}", std::process::id());
-        let lab = Lab { sender: name("s"), watcher: name("w") };
-        for namespace in [&lab.sender, &lab.watcher] {
+        let net = NamespacePair { sender: name("s"), watcher: name("w") };
+        for namespace in [&net.sender, &net.watcher] {
             if let Err(why) = ip(&format!("netns add {namespace}")) {
                 eprintln!("SKIPPED: no network namespaces here, nothing was captured live: {why}");
                 return None;
             }
         }
-        lab.plug_in();
-        Some(lab)
+        net.add_link();
+        Some(net)
     }
 
-    /// Puts the cable in, with addresses at both ends.
-    pub fn plug_in(&self) {
-        let Lab { sender, watcher } = self;
+    /// Adds the virtual Ethernet pair, with an address at each end.
+    pub fn add_link(&self) {
+        let NamespacePair { sender, watcher } = self;
         must(&format!(
             "link add {CABLE} netns {sender} type veth peer name {CABLE} netns {watcher}"
         ));
@@ -57,8 +57,8 @@ impl Lab {
         ));
     }
 
-    /// Pulls the cable out: the interfaces at both ends are gone.
-    pub fn pull_out(&self) {
+    /// Removes the pair: the interfaces at both ends are gone.
+    pub fn remove_link(&self) {
         must(&format!("-n {} link del {CABLE}", self.watcher));
     }
 
@@ -77,19 +77,22 @@ impl Lab {
 
     /// Runs `work` in the sender's namespace and waits for it.
     pub fn send<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> T {
-        Lab::inside(&self.sender, work).join().unwrap()
+        NamespacePair::inside(&self.sender, work).join().unwrap()
     }
 
     /// Tries `ports` of the watcher, where nobody listens.
     pub fn scan(&self, ports: Range<u16>) {
         self.send(move || {
             for port in ports {
-                assert!(!knock(WATCHER, port, Duration::from_secs(5)), "nobody listens there");
+                assert!(
+                    !try_connect(WATCHER, port, Duration::from_secs(5)),
+                    "nobody listens there"
+                );
             }
         });
     }
 
-    /// Sends so many datagrams to port 9 of the watcher, where nobody listens.
+    /// Sends `count` datagrams to port 9 of the watcher, where nobody listens.
     pub fn send_datagrams(&self, count: u64) {
         self.send(move || {
             let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
@@ -114,7 +117,7 @@ impl Lab {
     /// A server at the watcher that takes `connections` and answers each with what it got.
     pub fn echo_server(&self, port: u16, connections: usize) -> JoinHandle<()> {
         let (ready, is_ready) = std::sync::mpsc::channel();
-        let server = Lab::inside(&self.watcher, move || {
+        let server = NamespacePair::inside(&self.watcher, move || {
             let listener = TcpListener::bind(address(WATCHER, port)).unwrap();
             ready.send(()).unwrap();
             for stream in listener.incoming().take(connections) {
@@ -128,7 +131,7 @@ impl Lab {
     }
 }
 
-impl Drop for Lab {
+impl Drop for NamespacePair {
     fn drop(&mut self) {
         for namespace in [&self.sender, &self.watcher] {
             let _ = ip(&format!("netns del {namespace}"));
@@ -140,9 +143,9 @@ pub fn address(host: &str, port: u16) -> SocketAddr {
     SocketAddr::new(host.parse::<IpAddr>().unwrap(), port)
 }
 
-/// One try to connect, given up after `patience`.
-pub fn knock(host: &str, port: u16, patience: Duration) -> bool {
-    TcpStream::connect_timeout(&address(host, port), patience).is_ok()
+/// One try to connect, given up after `timeout`.
+pub fn try_connect(host: &str, port: u16, timeout: Duration) -> bool {
+    TcpStream::connect_timeout(&address(host, port), timeout).is_ok()
 }
 
 fn ip(words: &str) -> Result<Output, String> {

@@ -1,4 +1,4 @@
-//! A file for one input: what a target reads, it reads from a path.
+//! A temporary file for one input of a fuzz target: what the target tests takes a path.
 
 use std::fs;
 use std::path::Path;
