@@ -11,23 +11,34 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use super::source::{Source, has_word, source_root};
 
 /// Folders that still have cycles. A folder without any must be taken off.
-pub const CYCLES_KNOWN: &[&str] = &[];
+pub const CYCLES_KNOWN: &[&str] = &[
+    "src/capture",
+    "src/capture/file",
+    "src/capture/live/enabled",
+    "src/engine",
+    "src/model/recycling",
+    "src/report/compare/html",
+    "src/report/dashboard",
+    "src/store",
+    "src/store/bhbf",
+    "src/store/kbf",
+    "src/trace",
+];
 
 /// The modules of a folder, each with those of the same folder that it depends on.
 type Graph = BTreeMap<String, BTreeSet<String>>;
 
-/// A cycle in each folder that has one and is not in `known`, and folders of `known` that have none.
+/// The cycles of each folder that is not in `known`, and the folders of `known` that have none.
 pub fn check(sources: &[Source], known: &[&str]) -> Vec<String> {
     let mut complaints = vec![];
     let graphs = graphs(sources);
     for (folder, graph) in &graphs {
-        match shortest_cycle(graph) {
-            Some(_) if known.contains(&folder.as_str()) => {}
-            Some(cycle) => complaints.push(format!("{folder}: a cycle: {}", cycle.join(" → "))),
-            None if known.contains(&folder.as_str()) => {
-                complaints.push(format!("{folder}: no cycle any more: take it off CYCLES_KNOWN"));
-            }
-            None => {}
+        let (cycles, is_known) = (cycles(graph), known.contains(&folder.as_str()));
+        if !is_known {
+            let complaint = |cycle: &Vec<&str>| format!("{folder}: a cycle: {}", cycle.join(" → "));
+            complaints.extend(cycles.iter().map(complaint));
+        } else if cycles.is_empty() {
+            complaints.push(format!("{folder}: no cycle any more: take it off CYCLES_KNOWN"));
         }
     }
     let gone = known.iter().filter(|folder| !graphs.contains_key(**folder));
@@ -188,11 +199,21 @@ fn tokens(tree: &str) -> Vec<&str> {
     }
 }
 
-/// The shortest way from a module back to itself.
-fn shortest_cycle(graph: &Graph) -> Option<Vec<&str>> {
-    graph.keys().filter_map(|start| way_back(graph, start)).min_by_key(Vec::len)
+/// The shortest cycle through each module that is on one, each once.
+fn cycles(graph: &Graph) -> BTreeSet<Vec<&str>> {
+    graph.keys().filter_map(|start| way_back(graph, start)).map(from_first_name).collect()
 }
 
+/// The same cycle, from its first name by the alphabet.
+fn from_first_name(mut cycle: Vec<&str>) -> Vec<&str> {
+    cycle.pop();
+    let first = (0..cycle.len()).min_by_key(|&at| cycle[at]).unwrap_or(0);
+    cycle.rotate_left(first);
+    cycle.push(cycle[0]);
+    cycle
+}
+
+/// The shortest way from `start` back to it.
 fn way_back<'a>(graph: &'a Graph, start: &'a str) -> Option<Vec<&'a str>> {
     let (mut came_from, mut queue) = (BTreeMap::new(), VecDeque::from([start]));
     while let Some(module) = queue.pop_front() {
