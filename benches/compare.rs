@@ -1,11 +1,7 @@
 //! What `acsm compare` of two stores at four rates costs, beside one `acsm replay` of the same
 //! file: the promise is 12 times at most. `scripts/bench compare [PACKETS]`.
 
-#[path = "harness/compare_plan.rs"]
-mod compare_plan;
 mod harness;
-#[path = "harness/plan.rs"]
-mod plan;
 
 use std::sync::atomic::AtomicBool;
 use std::thread::available_parallelism;
@@ -15,13 +11,12 @@ use acsm::engine::compare::{ComparePlan, compare};
 use acsm::engine::run;
 use acsm::generate::{Profile, TraceSpec};
 use acsm_filters::Backend;
+use acsm_test_support::plans::{NullSink, compare_plan, replay_plan};
 
-use compare_plan::compare_plan;
 use harness::count_with_libpcap;
 use harness::table::{self, Row};
 use harness::trace_file::TraceFile;
 use harness::turns::{Contestant, take_turns};
-use plan::{NullSink, replay_plan};
 
 const BACKENDS: [Backend; 2] = [Backend::Kbf, Backend::Sbf];
 const FP_RATES: [f64; 4] = [0.1, 0.01, 0.001, 0.0001];
@@ -48,7 +43,7 @@ fn measure(title: &str, trace: &TraceFile) {
         Contestant::new("replay, kbf", || {
             let (mut source, never) = (trace.open(), AtomicBool::new(false));
             let parser = Parser::default();
-            let outcome = run(&replayed, &mut source, &parser, &mut NullSink, &never, |_| {});
+            let outcome = run(&replayed, &mut source, &parser, &mut NullSink, &never, &mut |_| {});
             outcome.expect("memory for the store").frames.packets
         }),
         Contestant::new("compare, only the truth", || compare_all(&none, trace)),
@@ -75,7 +70,7 @@ fn measure(title: &str, trace: &TraceFile) {
 
 fn compare_all(plan: &ComparePlan, trace: &TraceFile) -> u64 {
     let (mut source, never) = (trace.open(), AtomicBool::new(false));
-    let outcome = compare(plan, &mut source, &Parser::default(), &never, |_| {});
+    let outcome = compare(plan, &mut source, &Parser::default(), &never, &mut |_| {});
     outcome.expect("memory for the stores").frames.packets
 }
 

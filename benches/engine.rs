@@ -7,13 +7,10 @@
 
 mod harness {
     pub mod on_cpu;
+    pub mod trace_file;
     #[allow(dead_code)] // its medians alone
     pub mod turns;
 }
-#[path = "harness/plan.rs"]
-mod plan;
-#[path = "harness/trace_file.rs"]
-mod trace_file;
 
 use std::sync::atomic::AtomicBool;
 
@@ -25,11 +22,11 @@ use acsm::generate::{Link, Profile, TraceSpec};
 use acsm::machine::{Preset, Rules};
 use acsm::time::Timestamp;
 use acsm_filters::Backend;
+use acsm_test_support::plans::{NullSink, replay_plan};
 
 use harness::on_cpu::Stopwatch;
+use harness::trace_file::TraceFile;
 use harness::turns::{ROUNDS, median};
-use plan::{NullSink, replay_plan};
-use trace_file::TraceFile;
 
 /// Frames in memory.
 struct Frames {
@@ -73,10 +70,10 @@ impl PacketSource for FromMemory<'_> {
 /// `acsm live --workers 1`, everything else by default.
 fn operator_plan() -> RunPlan {
     let mut plan = replay_plan(Backend::Fcf, 1);
-    plan.rules = Rules::load("tcp-connection").expect("rules that come with acsm");
+    let rules = Rules::load("tcp-connection").expect("rules that come with acsm");
     plan.keyer.kind = FlowKeyKind::Connection;
-    plan.shown = plan.rules.list.on_in(Preset::Operator);
-    plan.store.states = plan.rules.machine.states().len();
+    plan.store.states = rules.machine.states().len();
+    plan.active = Arc::new(ActiveRules::new(rules, Preset::Operator));
     plan.top_talkers = true;
     plan
 }
@@ -86,7 +83,7 @@ fn measure(plan: &RunPlan, frames: &Frames) -> f64 {
     let (mut source, parser) = (FromMemory { frames, next: 0, start: 0 }, Parser::default());
     let never = AtomicBool::new(false);
     let stopwatch = Stopwatch::start();
-    let outcome = run(plan, &mut source, &parser, &mut NullSink, &never, |_| {});
+    let outcome = run(plan, &mut source, &parser, &mut NullSink, &never, &mut |_| {});
     let nanos = stopwatch.nanos();
     let packets = outcome.expect("memory for the store").frames.packets;
     assert_eq!(packets, frames.records.len() as u64, "it goes through the whole trace");

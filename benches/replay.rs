@@ -2,8 +2,6 @@
 //! that only counts packets. `scripts/bench replay [PACKETS]`.
 
 mod harness;
-#[path = "harness/plan.rs"]
-mod plan;
 
 use std::sync::atomic::AtomicBool;
 use std::thread::available_parallelism;
@@ -13,12 +11,12 @@ use acsm::engine::{RunPlan, run};
 use acsm::generate::{Profile, TraceSpec};
 use acsm::time::NANOS_PER_SEC;
 use acsm_filters::Backend;
+use acsm_test_support::plans::{NullSink, replay_plan};
 
 use harness::count_with_libpcap;
 use harness::table::{self, Row};
 use harness::trace_file::TraceFile;
 use harness::turns::{Contestant, take_turns};
-use plan::{NullSink, replay_plan};
 
 const BACKENDS: [Backend; 6] =
     [Backend::Kbf, Backend::Bhbf, Backend::Sbf, Backend::Dbf, Backend::Fcf, Backend::Exact];
@@ -86,6 +84,6 @@ fn cores() -> usize {
 fn replay(plan: &RunPlan, trace: &TraceFile) -> u64 {
     let (mut source, parser) = (trace.open(), Parser::default());
     let never = AtomicBool::new(false);
-    let outcome = run(plan, &mut source, &parser, &mut NullSink, &never, |_| {});
+    let outcome = run(plan, &mut source, &parser, &mut NullSink, &never, &mut |_| {});
     outcome.expect("memory for the store").frames.packets
 }

@@ -2,21 +2,29 @@
 //! random order, or as many as `cargo bench --bench store -- COUNT` says. Times are this thread's time on the processor where
 //! the system tells it, so that a busy machine disturbs them less.
 
-#[path = "harness/on_cpu.rs"]
-mod on_cpu;
+mod harness {
+    pub mod on_cpu;
+}
 
 use std::hint::black_box;
 
 use acsm::flow::{FlowId, FlowKey, FlowKeyKind, Keyer};
 use acsm_filters::digest::HashKey;
 use acsm_filters::rng::Random;
-use acsm_filters::{Backend, Budget, Expire, LayoutKind, StoreSpec};
-use acsm_filters::{Epoch, Flow, Store, StoreError, StoreUser, with_store};
-use acsm_filters::{Lookup, State};
-use on_cpu::Stopwatch;
+use acsm_filters::{
+    Backend, Budget, Epoch, Expire, LayoutKind, Lookup, State, Store, StoreError, StoreSpec,
+};
+use acsm_test_support::stores::{StoreVisitor, TestKey, with_store};
+use harness::on_cpu::Stopwatch;
 
 const PACKETS: usize = 2_000_000;
 const BATCH: usize = 16;
+
+#[derive(Clone, Copy)]
+struct Flow {
+    key: FlowKey,
+    id: FlowId,
+}
 
 /// The packets come as an engine has them: in order, in memory that is read ahead.
 struct Measure<'a> {
@@ -24,18 +32,18 @@ struct Measure<'a> {
     packets: &'a [Flow],
 }
 
-/// Nanoseconds a packet: one by one, and in batches whose cells are fetched first.
-impl StoreUser for Measure<'_> {
+/// Nanoseconds per packet: one by one, and in batches whose cells are fetched first.
+impl StoreVisitor for Measure<'_> {
     type Output = Result<[f64; 2], StoreError>;
 
-    fn run<S: Store + 'static>(
+    fn visit<S: Store<Key: TestKey>>(
         self,
         make: impl Fn() -> Result<S, StoreError>,
     ) -> Result<[f64; 2], StoreError> {
         let mut shards = (0..FlowId::SHARDS).map(|_| make()).collect::<Result<Vec<_>, _>>()?;
         for (n, flow) in self.flows.iter().enumerate() {
             let shard = &mut shards[flow.id.shard()];
-            let place = shard.locate(flow);
+            let place = shard.locate(flow.id, TestKey::of(flow.key));
             shard.insert(&place, State::new(n % 6).unwrap(), Epoch(0).stamp());
         }
         let mut known = 0u32;
@@ -46,15 +54,15 @@ impl StoreUser for Measure<'_> {
             for batch in self.packets.chunks(BATCH) {
                 for flow in batch.iter().filter(|_| fetch) {
                     let shard = &mut shards[flow.id.shard()];
-                    let place = shard.locate(flow);
+                    let place = shard.locate(flow.id, TestKey::of(flow.key));
                     shard.prefetch(&place);
                 }
                 for flow in batch {
                     let shard = &mut shards[flow.id.shard()];
-                    let place = shard.locate(flow);
+                    let place = shard.locate(flow.id, TestKey::of(flow.key));
                     let found = shard.lookup(&place, Epoch(now));
-                    known += u32::from(matches!(found, Lookup::Known(_)));
-                    shard.touch(&place, found, Epoch(now).stamp());
+                    known += u32::from(matches!(found.answer, Lookup::Known(_)));
+                    shard.touch(&place, &found, Epoch(now).stamp());
                 }
             }
             stopwatch.nanos() / self.packets.len() as f64

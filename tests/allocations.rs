@@ -5,11 +5,6 @@
 //! the count of a short trace is taken from that of a long one.
 #![allow(unsafe_code)]
 
-#[path = "../benches/harness/compare_plan.rs"]
-mod compare_plan;
-#[path = "../benches/harness/plan.rs"]
-mod plan;
-
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
@@ -24,11 +19,9 @@ use acsm::engine::thresholds::{SketchLimits, Thresholds};
 use acsm::flow::Packet;
 use acsm::generate::{Format, Link, Precision, Profile, Trace, TraceSpec};
 use acsm::machine::Rules;
-use acsm::spec::{Backend, GateSpec};
+use acsm_filters::{Backend, GateSpec};
+use acsm_test_support::plans::{NullSink, compare_plan, replay_plan};
 use tempfile::TempDir;
-
-use compare_plan::compare_plan;
-use plan::{NullSink, replay_plan};
 
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 
@@ -201,7 +194,7 @@ fn the_engine_allocates_nothing_per_packet() {
             let never = AtomicBool::new(false);
             let growth = growth(&files, |path| {
                 let (mut source, parser) = (open(path), Parser::default());
-                let outcome = run(&plan, &mut source, &parser, &mut NullSink, &never, |_| {});
+                let outcome = run(&plan, &mut source, &parser, &mut NullSink, &never, &mut |_| {});
                 outcome.unwrap().frames.tcp_packets
             });
             let name = backend.name();
@@ -221,8 +214,8 @@ fn gates_allocate_nothing_per_packet() {
     let never = AtomicBool::new(false);
     let growth = growth(&files, |path| {
         let (mut source, parser) = (open(path), Parser::default());
-        let outcome = run(&plan, &mut source, &parser, &mut NullSink, &never, |_| {}).unwrap();
-        assert!(outcome.stats.gate.passed > 100 && outcome.stats.gate.recycles > 10);
+        let outcome = run(&plan, &mut source, &parser, &mut NullSink, &never, &mut |_| {}).unwrap();
+        assert!(outcome.store.gate.passed > 100 && outcome.store.gate.recycles > 10);
         outcome.frames.tcp_packets
     });
     assert!(growth <= GROWTH_MAX, "{growth} more allocations");
@@ -238,7 +231,7 @@ fn comparisons_allocate_nothing_per_packet() {
         let plan = compare_plan(replay, &[Backend::Kbf, Backend::Exact], &[0.1, 0.001]);
         let never = AtomicBool::new(false);
         let growth = growth(&files, |path| {
-            let outcome = compare(&plan, &mut open(path), &Parser::default(), &never, |_| {});
+            let outcome = compare(&plan, &mut open(path), &Parser::default(), &never, &mut |_| {});
             outcome.unwrap().frames.tcp_packets
         });
         assert!(growth <= GROWTH_MAX, "{threads} threads: {growth} more allocations");

@@ -5,10 +5,8 @@
 //! type lies at byte 20, the captured length at 32, the packet begins at 40.
 #![no_main]
 
-#[path = "../../tests/parse_oracle/agreement.rs"]
-mod agreement;
-
 use acsm::capture::LinkType;
+use acsm_test_support::parser_oracle;
 use libfuzzer_sys::{Corpus, fuzz_target};
 
 fuzz_target!(|capture: &[u8]| -> Corpus {
@@ -18,7 +16,7 @@ fuzz_target!(|capture: &[u8]| -> Corpus {
         return Corpus::Reject;
     };
     let captured = packet.get(..captured as usize).unwrap_or(packet);
-    agreement::check(LinkType(link_type as u16), captured);
+    parser_oracle::check(LinkType(link_type as u16), captured);
     Corpus::Keep
 });
 

@@ -2,10 +2,8 @@
 //! of a file gives the first part of its frames.
 #![no_main]
 
-#[path = "../scratch_file.rs"]
-mod scratch_file;
-
 use acsm::capture::{CaptureError, FileSource, PacketSource, TimeWindow};
+use acsm_test_support::scratch_file;
 use libfuzzer_sys::fuzz_target;
 
 /// A small file can be compressed from a very large one: more is not looked at.

@@ -2,12 +2,10 @@
 //! machine that was made can be stepped from everywhere.
 #![no_main]
 
-#[path = "../scratch_file.rs"]
-mod scratch_file;
-
 use acsm::flow::{Direction, TcpFlags};
 use acsm::machine::{Next, Rules};
 use acsm_filters::{Lookup, State};
+use acsm_test_support::scratch_file;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

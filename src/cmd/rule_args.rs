@@ -114,8 +114,7 @@ impl RuleArgs {
     pub fn active(&self, kind: FlowKeyKind) -> anyhow::Result<ActiveRules> {
         let rules = self.load(kind)?;
         let suppressions = Arc::new(self.suppressions(&rules)?);
-        let shown = rules.list.on_in(self.preset());
-        Ok(ActiveRules { rules: Arc::new(rules), shown, suppressions })
+        Ok(ActiveRules { suppressions, ..ActiveRules::new(rules, self.preset()) })
     }
 
     /// Reads the suppression list, if there is one.

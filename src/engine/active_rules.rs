@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::machine::{RuleSet, Rules, StateInfo, Suppressions};
+use crate::machine::{Preset, RuleSet, Rules, StateInfo, Suppressions};
 
 /// The rules in force, and what is shown of them. A run may be given others on the way, with a
 /// machine of the same states, for states are what stores hold.
@@ -17,6 +17,12 @@ pub struct ActiveRules {
 }
 
 impl ActiveRules {
+    /// These rules with what the preset shows; nothing is suppressed.
+    pub fn new(rules: Rules, preset: Preset) -> ActiveRules {
+        let shown = rules.list.on_in(preset);
+        ActiveRules { rules: Arc::new(rules), shown, suppressions: Arc::default() }
+    }
+
     /// Whether a run under `old` rules can go on under these; if not, why.
     pub fn can_replace(&self, old: &Rules) -> Result<(), String> {
         let names = |rules: &Rules| -> Vec<String> {

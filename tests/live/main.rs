@@ -1,18 +1,18 @@
-//! `acsm live` end to end: real traffic between two network namespaces joined by a virtual cable.
-//! All of it stays in there, and is bounded in number and time. Takes root, or at least the right to make
-//! network namespaces and `ip` of iproute2; without, each test says that it was skipped.
-#![cfg(all(feature = "live", target_os = "linux"))]
+//! `acsm live`: the engine on a source that pauses, the program on real traffic, and what its dashboard,
+//! HTTP server and page show.
+//!
+//! Tests of real traffic send it between two network namespaces joined by a virtual Ethernet pair ([`namespaces`]). It
+//! stays in there, and is bounded in number and time. They take root, or at least the right to create network
+//! namespaces, and `ip` of iproute2; without, each of them says that it was skipped.
+#![cfg(feature = "live")]
 
-mod arrivals;
-mod attacks;
-mod interfaces;
-mod lab;
-mod lines;
-mod losses;
+mod dashboard;
+#[cfg(target_os = "linux")]
+mod end_to_end;
+mod engine;
+#[cfg(target_os = "linux")]
 mod monitor;
-mod permission;
-#[path = "../replay/schema.rs"]
-mod schema;
-mod signals;
-mod silence;
-mod threads;
+#[cfg(target_os = "linux")]
+mod namespaces;
+#[cfg(target_os = "linux")]
+mod web;

@@ -1,4 +1,4 @@
-//! A running `acsm live`, and what it says.
+//! A running `acsm live`, and what it writes.
 
 use std::fs::Permissions;
 use std::io::{self, Read as _};
@@ -11,14 +11,14 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::lab::{CABLE, Lab};
+use crate::namespaces::{CABLE, NamespacePair};
 
 const ACSM: &str = env!("CARGO_BIN_EXE_acsm");
-/// Nothing here takes so long unless it never comes.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// The longest wait for anything: after that it never comes.
+const WAIT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The kernel hands packets over in blocks, after a tenth of a second at the latest.
-const HANDED_OVER: Duration = Duration::from_millis(500);
+const DELIVERY_TIME: Duration = Duration::from_millis(500);
 
 /// `acsm live` on the watcher's end of the cable; killed when dropped.
 pub struct Monitor {
@@ -28,26 +28,26 @@ pub struct Monitor {
     folder: tempfile::TempDir,
 }
 
-/// What it said in the end.
-pub struct Said {
+/// What the monitor wrote until it ended.
+pub struct MonitorOutput {
     pub summary: Value,
     pub eve: String,
-    pub talk: String,
+    pub stderr: String,
     folder: tempfile::TempDir,
 }
 
 impl Monitor {
     /// Starts it, with alerts in a file, and waits until it captures.
-    pub fn start(lab: &Lab, options: &str) -> Monitor {
+    pub fn start(net: &NamespacePair, options: &str) -> Monitor {
         let folder = tempfile::tempdir().unwrap();
         let socket = folder.path().join("notify");
         let notices = UnixDatagram::bind(&socket).unwrap();
-        notices.set_read_timeout(Some(PATIENCE)).unwrap();
+        notices.set_read_timeout(Some(WAIT_TIMEOUT)).unwrap();
         // Whoever it becomes may write there, as systemd has it.
         for path in [folder.path(), &socket] {
             std::fs::set_permissions(path, Permissions::from_mode(0o777)).unwrap();
         }
-        let child = lab
+        let child = net
             .command(ACSM)
             .args(["live", "-i", CABLE, "--json", "--alerts", "eve.json"])
             .args(options.split_whitespace())
@@ -60,7 +60,7 @@ impl Monitor {
         let mut monitor = Monitor { child, notices, folder };
         match monitor.notice() {
             Ok(word) => assert_eq!(word, "READY=1"),
-            Err(error) => panic!("it never got ready: {error}: {}", monitor.last_words()),
+            Err(error) => panic!("it never got ready: {error}: {}", monitor.kill_and_read_stderr()),
         }
         monitor
     }
@@ -124,26 +124,26 @@ impl Monitor {
         wait_until("an alert comes", || self.alerts().into_iter().find(&is_it))
     }
 
-    /// Ends it and gives what it said of all that was sent before.
-    pub fn end(mut self) -> Said {
-        sleep(HANDED_OVER);
+    /// Ends it and returns what it wrote about everything sent before.
+    pub fn end(mut self) -> MonitorOutput {
+        sleep(DELIVERY_TIME);
         self.signal("TERM");
         let status = wait_until("it ends", || self.child.try_wait().unwrap());
-        let (mut summary, mut talk) = (String::new(), String::new());
+        let (mut summary, mut stderr) = (String::new(), String::new());
         self.child.stdout.take().unwrap().read_to_string(&mut summary).unwrap();
-        self.child.stderr.take().unwrap().read_to_string(&mut talk).unwrap();
-        assert!(status.success(), "{status}: {talk}");
+        self.child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+        assert!(status.success(), "{status}: {stderr}");
         assert_eq!(self.notice().unwrap(), "STOPPING=1");
         let eve = std::fs::read_to_string(self.path("eve.json")).unwrap();
         let folder = std::mem::replace(&mut self.folder, tempfile::tempdir().unwrap());
-        Said { summary: serde_json::from_str(&summary).unwrap(), eve, talk, folder }
+        MonitorOutput { summary: serde_json::from_str(&summary).unwrap(), eve, stderr, folder }
     }
 
-    fn last_words(&mut self) -> String {
+    fn kill_and_read_stderr(&mut self) -> String {
         let _ = self.child.kill();
-        let mut talk = String::new();
-        self.child.stderr.take().unwrap().read_to_string(&mut talk).unwrap();
-        talk
+        let mut stderr = String::new();
+        self.child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+        stderr
     }
 }
 
@@ -154,7 +154,7 @@ impl Drop for Monitor {
     }
 }
 
-impl Said {
+impl MonitorOutput {
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
@@ -186,7 +186,7 @@ pub fn wait_until<T>(what: &str, mut has_come: impl FnMut() -> Option<T>) -> T {
         if let Some(it) = has_come() {
             return it;
         }
-        assert!(started.elapsed() < PATIENCE, "in vain waited until {what}");
+        assert!(started.elapsed() < WAIT_TIMEOUT, "timed out waiting until {what}");
         sleep(Duration::from_millis(10));
     }
 }

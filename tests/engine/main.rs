@@ -1,0 +1,7 @@
+//! What decides on alerts: rules files, the state machines they describe, and thresholds.
+
+mod machine_properties;
+mod rules_files;
+mod tcp_connection;
+mod tcp_flags;
+mod thresholds;

@@ -1,0 +1,102 @@
+//! A closed loop counts what `replay --verify` counts, to the last error and alert.
+
+use serde_json::Value;
+
+use super::compare;
+use crate::runner::{Folder, count, replay};
+
+/// A store as `compare` names it, and as `replay` does, in the layout that `compare` takes.
+const STORES: [(&str, &str); 8] = [
+    ("kbf", "--backend kbf --layout spread"),
+    ("kbf:literal", "--backend kbf --layout spread --decode literal"),
+    ("kbf:three-way", "--backend kbf --layout spread --decode three-way"),
+    ("sbf", "--backend sbf --layout spread"),
+    ("sbf:paper-kbf", "--backend sbf --layout spread --sbf-rules paper-kbf"),
+    ("dbf", "--backend dbf --layout spread"),
+    ("bhbf", "--backend bhbf --layout spread"),
+    ("fcf", "--backend fcf"),
+];
+
+fn name(run: &Value) -> String {
+    match run["variant"].as_str() {
+        Some(variant) => format!("{}:{variant}", run["backend"].as_str().unwrap()),
+        None => run["backend"].as_str().unwrap().to_owned(),
+    }
+}
+
+#[test]
+fn closed_loops_err_as_replay_does() {
+    let folder = Folder::new();
+    let (trace, _) = folder.generate("x.pcap", "--packets 12k --attacks all --link ethernet");
+    let names = STORES.map(|(name, _)| name).join(",");
+    let mut alerts_differed = 0;
+    for (compared, shared) in [
+        ("--fp-rates 0.1,0.01", "--preset paper --flows 200"),
+        ("--fp-rates 0.1 --repeat 2", "--preset operator --flows 300 --idle-timeout 20s"),
+        ("--fp-rates 0.05", "--preset operator --flows 600 --expire none"),
+        ("--fp-rates 0.1", "--preset paper --flows 100 --touch all --phase ops:500 --hashes 3"),
+    ] {
+        let options = format!("--backends {names} {compared} --seed 5 {shared}");
+        let report = compare(&options, &[&trace]);
+        let runs = report["runs"].as_array().unwrap();
+        assert!(runs.len() >= STORES.len());
+        for run in runs {
+            let (name, seed, p) = (name(run), &run["seed"], &run["fp_rate"]);
+            let store = STORES.iter().find(|store| store.0 == name).unwrap().1;
+            // What is asked of all stores, and this one does not have, `compare` leaves out.
+            let shared =
+                if name == "fcf" { shared.replace("--hashes 3", "") } else { shared.into() };
+            let options = format!("--verify {shared} {store} --seed {seed} --fp-rate {p}");
+            let summary = replay(&options, &[&trace]);
+            assert_eq!(run["errors"], summary["errors"], "{options}");
+            assert!(count(run, "/errors/flows_wrong") > 0, "{options}: nothing to compare");
+            for key in ["cells", "hashes", "bits", "bits_per_flow", "layout", "expire"] {
+                assert_eq!(run[key], summary["store"][key], "{options}: {key}");
+            }
+            let of = |key: &str| count(run, &format!("/errors/alerts_{key}"));
+            alerts_differed += of("missed") + of("spurious");
+        }
+    }
+    assert!(alerts_differed > 100, "alerts are compared too");
+}
+
+#[test]
+fn exact_has_the_memory_of_the_first_filter() {
+    let folder = Folder::new();
+    let (trace, _) = folder.generate("x.pcap", "--packets 6k");
+    let report =
+        compare("--backends exact,sbf --fp-rates 0.1 --flows 500 --expire none", &[&trace]);
+    let [exact, sbf] = [0, 1].map(|n| &report["runs"][n]);
+    let bytes = count(sbf, "/bits") / 8;
+    assert!(count(exact, "/bits") <= 8 * bytes);
+    let options = format!("--verify --backend exact --memory {bytes}B --flows 500 --expire none");
+    let summary = replay(&options, &[&trace]);
+    assert_eq!(exact["errors"], summary["errors"]);
+    assert!(count(exact, "/errors/false_negative") > 0, "it is capped");
+}
+
+#[test]
+fn equal_memory_is_that_of_the_first_store() {
+    let folder = Folder::new();
+    let (trace, _) = folder.generate("x.pcap", "--packets 6k");
+    let options =
+        "--preset operator --backends kbf,sbf,dbf --fp-rates 0.1,0.01 --equal memory,cells";
+    let report = compare(options, &[&trace]);
+    let runs = report["runs"].as_array().unwrap();
+    let (memory, cells) = runs.split_at(6);
+    for three in memory.chunks(3) {
+        let [kbf, sbf, dbf] = [0, 1, 2].map(|n| &three[n]);
+        for run in [sbf, dbf] {
+            let (ours, first) = (count(run, "/bits") as f64, count(kbf, "/bits") as f64);
+            assert!(ours <= first && ours > 0.95 * first, "{ours} of {first}");
+            assert!(count(run, "/hashes") > count(kbf, "/hashes"), "it makes the best of it");
+        }
+    }
+    for three in cells.chunks(3) {
+        let cells = |n: usize| (count(&three[n], "/cells"), count(&three[n], "/hashes"));
+        assert!(cells(0) == cells(1) && cells(1) == cells(2));
+    }
+    // The first is the same in both: run once, told twice.
+    assert_eq!(memory[0]["errors"], cells[0]["errors"]);
+    assert_eq!(memory[0]["seconds"], cells[0]["seconds"]);
+}

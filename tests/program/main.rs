@@ -1,0 +1,12 @@
+//! The program run as a whole on files: every command that takes no network interface.
+
+mod compare;
+mod compare_page;
+mod corpus;
+mod generate;
+mod plan;
+mod replay;
+mod rules_command;
+mod runner;
+#[cfg(not(feature = "live"))]
+mod without_libpcap;

@@ -1,0 +1,16 @@
+//! `acsm replay` on generated, hand-made and real traces.
+
+mod aging;
+mod attacks;
+mod bad_input;
+mod contract;
+mod corpus;
+mod endings;
+mod eve;
+mod gate;
+mod hygiene;
+mod paper;
+mod recycling;
+mod same_bytes;
+mod selection;
+mod wire;

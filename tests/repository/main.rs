@@ -1,0 +1,9 @@
+//! The repository itself: the source's style, and documents, packaging and bundled traces that must
+//! say what the program does.
+
+mod dist;
+mod docs;
+mod readme;
+mod rules_docs;
+mod tidy;
+mod traces;

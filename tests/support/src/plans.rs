@@ -1,0 +1,90 @@
+//! Runs as `acsm replay` and `acsm compare` set them up by default, and a sink that discards everything.
+
+use std::io;
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
+
+use acsm::engine::compare::{ComparePlan, Feedback, StoreRun};
+use acsm::engine::{ActiveRules, Alert, Phase, RunPlan, Sink, WatchStep};
+use acsm::flow::{FlowKeyKind, Keyer};
+use acsm::machine::{Preset, Rules};
+use acsm_filters::digest::HashKey;
+use acsm_filters::{Backend, Budget, Expire, LayoutKind, StoreSpec};
+
+const IDLE_TIMEOUT_NANOS: u64 = 60_000_000_000;
+
+/// `acsm replay --backend … --workers …`, everything else by default.
+pub fn replay_plan(backend: Backend, workers: usize) -> RunPlan {
+    let rules = Rules::load("tcp-flags").expect("rules that come with acsm");
+    RunPlan {
+        store: StoreSpec {
+            layout: LayoutKind::best_for(backend),
+            ..StoreSpec::new(backend, rules.machine.states().len())
+        },
+        active: Arc::new(ActiveRules::new(rules, Preset::Paper)),
+        keyer: Keyer {
+            kind: FlowKeyKind::Pair,
+            vlan_in_key: false,
+            hash_key: HashKey::from_seed(1),
+        },
+        phase: Phase::Nanos(IDLE_TIMEOUT_NANOS),
+        startup_nanos: IDLE_TIMEOUT_NANOS,
+        watch: None,
+        seed: 1,
+        touch_absent: false,
+        workers,
+        top_talkers: false,
+        verify: false,
+        stopwatch: nanos,
+    }
+}
+
+/// `acsm compare --backends … --fp-rates …`, everything else as a replay has it.
+pub fn compare_plan(plan: RunPlan, backends: &[Backend], fp_rates: &[f64]) -> ComparePlan {
+    let run = |backend, p| StoreRun {
+        store: StoreSpec {
+            backend,
+            budget: Budget::FpRate(p),
+            layout: LayoutKind::Spread,
+            ..plan.store.clone()
+        },
+        seed: 0,
+        feedback: Feedback::Closed,
+    };
+    let of_store = |&backend| fp_rates.iter().map(move |&p| run(backend, p));
+    ComparePlan {
+        runs: backends.iter().flat_map(of_store).collect(),
+        seeds: vec![plan.seed],
+        timed: plan.store.expire == Expire::Timer,
+        threads: plan.workers,
+        flows_expected: 1 << 16,
+        active: plan.active,
+        keyer: plan.keyer,
+        phase: plan.phase,
+        startup_nanos: plan.startup_nanos,
+        touch_absent: plan.touch_absent,
+        stopwatch: plan.stopwatch,
+    }
+}
+
+fn nanos() -> u64 {
+    static START: OnceLock<Instant> = OnceLock::new();
+    START.get_or_init(Instant::now).elapsed().as_nanos() as u64
+}
+
+/// Discards everything.
+pub struct NullSink;
+
+impl Sink for NullSink {
+    fn alert(&mut self, _: &Alert) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn step(&mut self, _: &WatchStep) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
