@@ -11,7 +11,7 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
 use crate::slow::gate::SlowGate;
 use crate::slow::recycling::{Full, SlowRecycling};
-use crate::slow::{Shape, Slow, Tally};
+use crate::slow::{Counts, Shape, Slow};
 use crate::slow::{bhbf::SlowBhbf, dbf::SlowDbf, exact::SlowExact};
 use crate::slow::{fcf::SlowFcf, kbf::SlowKbf, sbf::SlowSbf};
 use crate::support::{Flow, FlowKey, Memory, StoreUser, claiming, locate, with_store};
@@ -199,7 +199,7 @@ impl<S: Store<Key: FlowKey>> Pair<'_, S> {
     fn compare_counts(&mut self) -> Result<(), TestCaseError> {
         while self.fast.sweep(Epoch(self.now), 100) > 0 {}
         let stats = self.fast.stats();
-        let fast = Tally {
+        let fast = Counts {
             occupied: stats.occupied,
             aged: stats.cells_aged,
             evicted: stats.evicted,
@@ -213,7 +213,7 @@ impl<S: Store<Key: FlowKey>> Pair<'_, S> {
             gate_dont_know: stats.gate.dont_know,
             gate_recycles: stats.gate.recycles,
         };
-        prop_assert_eq!(fast, self.slow.tally());
+        prop_assert_eq!(fast, self.slow.counts());
         Ok(())
     }
 }

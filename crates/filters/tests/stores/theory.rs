@@ -222,7 +222,7 @@ fn errors_of<S: Store<Key = ()>>(
     errors
 }
 
-/// Each kind of error, where it is frequent enough to see: within a tenth, for the luck of one
+/// Each kind of error, where it is frequent enough to see: within a tenth, for the variance of one
 /// filter's fill, and five deviations of the sampling.
 fn assert_errors(name: &str, measured: &ErrorRates, model: &ErrorRates, flows_in: usize) {
     println!("{name}: measured {measured:?}\n  model {model:?}");

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
-use super::{Grid, Shape, Slow, Tally};
+use super::{Counts, Grid, Shape, Slow};
 use crate::support::Flow;
 use acsm_filters::rng::mix;
 use acsm_filters::{Lookup, State};
@@ -80,7 +80,7 @@ impl SlowBhbf {
     fn change(&mut self, flow: &Flow, change: impl Fn(Cell, usize) -> Cell) {
         let cells = self.salted(flow);
         let absent = cells.iter().any(|&(i, _)| self.grid.cells[i].is_none());
-        self.grid.tally.writes_to_absent += u64::from(absent);
+        self.grid.counts.writes_to_absent += u64::from(absent);
         for (i, salt) in cells {
             if let Some((cell, touched)) = self.grid.cells[i].filter(|(cell, _)| cell.count < 15) {
                 let new = change(cell, salt);
@@ -119,10 +119,10 @@ impl Slow for SlowBhbf {
     fn insert(&mut self, flow: &Flow, state: State, at: i64) {
         let cells = self.salted(flow);
         let present = cells.iter().all(|&(i, _)| self.grid.cells[i].is_some());
-        self.grid.tally.inserts_of_present += u64::from(present);
+        self.grid.counts.inserts_of_present += u64::from(present);
         for (i, salt) in cells {
             let (cell, touched) = self.grid.cells[i].unwrap_or((Cell { count: 0, sum: 0 }, at));
-            self.grid.tally.saturations += u64::from(cell.count == 14);
+            self.grid.counts.saturations += u64::from(cell.count == 14);
             let sum = (cell.sum + Self::code(state, salt)) % 4095;
             let count = (cell.count + 1).min(15);
             self.grid.cells[i] = Some((Cell { count, sum }, touched.max(at)));
@@ -148,7 +148,7 @@ impl Slow for SlowBhbf {
         }
     }
 
-    fn tally(&self) -> Tally {
-        self.grid.tally()
+    fn counts(&self) -> Counts {
+        self.grid.counts()
     }
 }

@@ -1,6 +1,6 @@
 //! The direct Bloom filter of (flow, state).
 
-use super::{Grid, Shape, Slow, Tally};
+use super::{Counts, Grid, Shape, Slow};
 use crate::support::Flow;
 use acsm_filters::{Lookup, State};
 
@@ -29,14 +29,14 @@ impl SlowDbf {
         for i in self.element(flow, state) {
             let (count, touched) = self.grid.cells[i].unwrap_or((0, at));
             let saturates = count + 1 == self.count_max && self.count_max > 1;
-            self.grid.tally.saturations += u64::from(saturates);
+            self.grid.counts.saturations += u64::from(saturates);
             self.grid.cells[i] = Some(((count + 1).min(self.count_max), touched.max(at)));
         }
     }
 
     fn take(&mut self, flow: &Flow, state: State) {
         let positions = self.element(flow, state);
-        self.grid.tally.writes_to_absent += u64::from(!self.grid.all_used(&positions));
+        self.grid.counts.writes_to_absent += u64::from(!self.grid.all_used(&positions));
         for i in positions {
             match self.grid.cells[i] {
                 Some((count, _)) if count == self.count_max => {}
@@ -75,7 +75,7 @@ impl Slow for SlowDbf {
 
     fn insert(&mut self, flow: &Flow, state: State, at: i64) {
         let present = self.grid.all_used(&self.element(flow, state));
-        self.grid.tally.inserts_of_present += u64::from(present);
+        self.grid.counts.inserts_of_present += u64::from(present);
         self.add(flow, state, at);
     }
 
@@ -95,7 +95,7 @@ impl Slow for SlowDbf {
         }
     }
 
-    fn tally(&self) -> Tally {
-        self.grid.tally()
+    fn counts(&self) -> Counts {
+        self.grid.counts()
     }
 }

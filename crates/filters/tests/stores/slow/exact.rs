@@ -1,6 +1,6 @@
 //! The exact store as a plain list, the longest idle first.
 
-use super::{Slow, Tally};
+use super::{Counts, Slow};
 use crate::support::Flow;
 use acsm_filters::{Lookup, State};
 
@@ -8,7 +8,7 @@ pub struct SlowExact {
     flows: Vec<Entry>,
     cap: Option<usize>,
     timed: bool,
-    tally: Tally,
+    counts: Counts,
 }
 
 struct Entry {
@@ -19,7 +19,7 @@ struct Entry {
 
 impl SlowExact {
     pub fn new(cap: Option<usize>, timed: bool) -> SlowExact {
-        SlowExact { flows: vec![], cap, timed, tally: Tally::default() }
+        SlowExact { flows: vec![], cap, timed, counts: Counts::default() }
     }
 
     fn position(&self, flow: &Flow) -> Option<usize> {
@@ -38,7 +38,7 @@ impl Slow for SlowExact {
         if self.timed {
             let before = self.flows.len();
             self.flows.retain(|entry| entry.touched >= now - 1);
-            self.tally.aged += (before - self.flows.len()) as u64;
+            self.counts.aged += (before - self.flows.len()) as u64;
         }
     }
 
@@ -56,12 +56,12 @@ impl Slow for SlowExact {
 
     fn insert(&mut self, flow: &Flow, state: State, at: i64) {
         if let Some(i) = self.position(flow) {
-            self.tally.inserts_of_present += 1;
+            self.counts.inserts_of_present += 1;
             self.flows.remove(i);
         }
         if self.cap == Some(self.flows.len()) {
             self.flows.remove(0);
-            self.tally.evicted += 1;
+            self.counts.evicted += 1;
         }
         self.put(Entry { key: flow.key, state, touched: if self.timed { at } else { 0 } });
     }
@@ -69,7 +69,7 @@ impl Slow for SlowExact {
     fn modify(&mut self, flow: &Flow, old: Lookup, new: State, at: i64) {
         match self.position(flow) {
             Some(i) => self.flows[i].state = new,
-            None => self.tally.writes_to_absent += 1,
+            None => self.counts.writes_to_absent += 1,
         }
         self.touch(flow, old, at);
     }
@@ -77,11 +77,11 @@ impl Slow for SlowExact {
     fn delete(&mut self, flow: &Flow, _old: Lookup) {
         match self.position(flow) {
             Some(i) => drop(self.flows.remove(i)),
-            None => self.tally.writes_to_absent += 1,
+            None => self.counts.writes_to_absent += 1,
         }
     }
 
-    fn tally(&self) -> Tally {
-        Tally { occupied: self.flows.len() as u64, ..self.tally }
+    fn counts(&self) -> Counts {
+        Counts { occupied: self.flows.len() as u64, ..self.counts }
     }
 }

@@ -1,7 +1,7 @@
 //! The fingerprint cuckoo filter as a bag of (fingerprint, two buckets, state). Nothing here has a
 //! slot: whether one more fits is asked of the whole bag, as a matching of its flows to buckets.
 
-use super::{Slow, Tally};
+use super::{Counts, Slow};
 use crate::support::Flow;
 use acsm_filters::rng::mix;
 use acsm_filters::{Lookup, State};
@@ -11,19 +11,19 @@ pub struct SlowFcf {
     buckets: usize,
     fingerprints: u128,
     timed: bool,
-    tally: Tally,
+    counts: Counts,
 }
 
 #[derive(Clone, Copy)]
 struct Entry {
-    kin: Kin,
+    look: Look,
     state: State,
     touched: i64,
 }
 
-/// Flows that are alike to the filter.
+/// What the filter sees of a flow: flows with the same look are one.
 #[derive(Clone, Copy, PartialEq)]
-struct Kin {
+struct Look {
     fingerprint: u128,
     /// The smaller first.
     buckets: [usize; 2],
@@ -33,35 +33,35 @@ impl SlowFcf {
     pub fn new(buckets: usize, states: usize, slot_bits: u32, timed: bool) -> SlowFcf {
         let fingerprints = (2u128.pow(slot_bits) - 1) / states as u128;
         let fingerprints = fingerprints.min(u32::MAX.into());
-        SlowFcf { entries: vec![], buckets, fingerprints, timed, tally: Tally::default() }
+        SlowFcf { entries: vec![], buckets, fingerprints, timed, counts: Counts::default() }
     }
 
-    fn kin(&self, flow: &Flow) -> Kin {
+    fn look(&self, flow: &Flow) -> Look {
         let fingerprint = u128::from(flow.id.fingerprint()) * self.fingerprints / (1 << 32);
         let part = |bits: u64| (u128::from(bits) * self.buckets as u128 / (1 << 64)) as usize;
         let first = part(flow.id.position_bits());
         let second = (part(mix(fingerprint as u64)) + self.buckets - first) % self.buckets;
-        Kin { fingerprint, buckets: [first.min(second), first.max(second)] }
+        Look { fingerprint, buckets: [first.min(second), first.max(second)] }
     }
 
     fn of(&self, flow: &Flow) -> Vec<usize> {
-        let kin = self.kin(flow);
-        (0..self.entries.len()).filter(|&i| self.entries[i].kin == kin).collect()
+        let look = self.look(flow);
+        (0..self.entries.len()).filter(|&i| self.entries[i].look == look).collect()
     }
 
     /// The one in this state that was touched least recently.
     fn oldest(&mut self, flow: &Flow, state: State) -> Option<usize> {
         let in_state = self.of(flow).into_iter().filter(|&i| self.entries[i].state == state);
         let found = in_state.min_by_key(|&i| self.entries[i].touched);
-        self.tally.writes_to_absent += u64::from(found.is_none());
+        self.counts.writes_to_absent += u64::from(found.is_none());
         found
     }
 
     /// Whether the flows so far and one more can be given to buckets, four to each.
-    fn fits(&self, kin: Kin) -> bool {
+    fn fits(&self, look: Look) -> bool {
         let mut homes: Vec<[usize; 2]> =
-            self.entries.iter().map(|entry| entry.kin.buckets).collect();
-        homes.push(kin.buckets);
+            self.entries.iter().map(|entry| entry.look.buckets).collect();
+        homes.push(look.buckets);
         let mut given: Vec<Vec<usize>> = vec![vec![]; self.buckets];
         (0..homes.len()).all(|flow| {
             let mut tried = vec![false; self.buckets];
@@ -95,7 +95,7 @@ impl Slow for SlowFcf {
         if self.timed {
             let before = self.entries.len();
             self.entries.retain(|entry| entry.touched >= now - 1);
-            self.tally.aged += (before - self.entries.len()) as u64;
+            self.counts.aged += (before - self.entries.len()) as u64;
         }
     }
 
@@ -116,11 +116,11 @@ impl Slow for SlowFcf {
     }
 
     fn insert(&mut self, flow: &Flow, state: State, at: i64) {
-        let kin = self.kin(flow);
-        self.tally.inserts_of_present += u64::from(!self.of(flow).is_empty());
-        match self.fits(kin) {
-            true => self.entries.push(Entry { kin, state, touched: at }),
-            false => self.tally.full += 1,
+        let look = self.look(flow);
+        self.counts.inserts_of_present += u64::from(!self.of(flow).is_empty());
+        match self.fits(look) {
+            true => self.entries.push(Entry { look, state, touched: at }),
+            false => self.counts.full += 1,
         }
     }
 
@@ -141,7 +141,7 @@ impl Slow for SlowFcf {
         }
     }
 
-    fn tally(&self) -> Tally {
-        Tally { occupied: self.entries.len() as u64, ..self.tally }
+    fn counts(&self) -> Counts {
+        Counts { occupied: self.entries.len() as u64, ..self.counts }
     }
 }

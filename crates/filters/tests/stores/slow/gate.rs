@@ -1,8 +1,8 @@
-//! What flows pass with their second packet, before any slow store.
+//! The gate in front of any slow store, which flows pass with their second packet.
 
 use std::collections::{BTreeSet, HashSet};
 
-use super::{Grid, Shape, Slow, Tally};
+use super::{Counts, Grid, Shape, Slow};
 use crate::support::Flow;
 use acsm_filters::rng::mix;
 use acsm_filters::{Lookup, State};
@@ -19,10 +19,10 @@ pub struct SlowGate {
     sigma: usize,
     states: BTreeSet<usize>,
     now: i64,
-    tally: Tally,
+    counts: Counts,
 }
 
-const LET_IN: usize = 15;
+const ADMITTED: usize = 15;
 
 impl SlowGate {
     pub fn new(
@@ -40,7 +40,7 @@ impl SlowGate {
             sigma,
             states: BTreeSet::new(),
             now,
-            tally: Tally::default(),
+            counts: Counts::default(),
         }
     }
 
@@ -58,15 +58,15 @@ impl SlowGate {
         let bits = self.bits(flow, element);
         self.halves[0].extend(&bits);
         if self.halves[0].len() > self.sigma {
-            self.tally.gate_recycles += 1;
-            self.begin_anew();
+            self.counts.gate_recycles += 1;
+            self.swap_halves();
             if self.halves.len() == 1 {
                 self.halves[0].extend(bits);
             }
         }
     }
 
-    fn begin_anew(&mut self) {
+    fn swap_halves(&mut self) {
         self.halves.insert(0, HashSet::new());
         self.halves.pop();
     }
@@ -76,8 +76,8 @@ impl SlowGate {
     }
 
     fn pass(&mut self, flow: &Flow, state: State, at: i64) {
-        self.tally.gate_passed += 1;
-        self.add(flow, LET_IN);
+        self.counts.gate_passed += 1;
+        self.add(flow, ADMITTED);
         self.store.insert(flow, state, at);
     }
 }
@@ -86,7 +86,7 @@ impl Slow for SlowGate {
     fn advance(&mut self, now: i64) {
         self.store.advance(now);
         if self.halves.len() == 2 {
-            (self.now..now).take(2).for_each(|_| self.begin_anew());
+            (self.now..now).take(2).for_each(|_| self.swap_halves());
         }
         self.now = now;
     }
@@ -95,7 +95,7 @@ impl Slow for SlowGate {
         if self.is_in_store(flow) {
             return self.store.lookup(flow);
         }
-        if self.has(flow, LET_IN) {
+        if self.has(flow, ADMITTED) {
             return Lookup::Absent;
         }
         let hits: Vec<usize> =
@@ -112,15 +112,15 @@ impl Slow for SlowGate {
             _ if self.is_in_store(flow) => self.store.touch(flow, found, at),
             Lookup::Absent => self.store.touch(flow, found, at),
             Lookup::Known(state) => self.pass(flow, state, at),
-            Lookup::DontKnow => self.tally.gate_dont_know += 1,
+            Lookup::DontKnow => self.counts.gate_dont_know += 1,
         }
     }
 
     fn insert(&mut self, flow: &Flow, state: State, at: i64) {
-        if self.is_in_store(flow) || self.has(flow, LET_IN) || state.index() == LET_IN {
+        if self.is_in_store(flow) || self.has(flow, ADMITTED) || state.index() == ADMITTED {
             return self.store.insert(flow, state, at);
         }
-        self.tally.gate_held += 1;
+        self.counts.gate_held += 1;
         self.states.insert(state.index());
         self.add(flow, state.index());
     }
@@ -129,7 +129,7 @@ impl Slow for SlowGate {
         if self.is_in_store(flow) || old == Lookup::Absent {
             return self.store.modify(flow, old, new, at);
         }
-        self.tally.gate_dont_know += u64::from(old == Lookup::DontKnow);
+        self.counts.gate_dont_know += u64::from(old == Lookup::DontKnow);
         if old != Lookup::DontKnow || self.writes_unknown {
             self.pass(flow, new, at);
         }
@@ -140,17 +140,17 @@ impl Slow for SlowGate {
             return self.store.delete(flow, old);
         }
         if old != Lookup::DontKnow || self.writes_unknown {
-            self.add(flow, LET_IN);
+            self.add(flow, ADMITTED);
         }
     }
 
-    fn tally(&self) -> Tally {
-        Tally {
-            gate_held: self.tally.gate_held,
-            gate_passed: self.tally.gate_passed,
-            gate_dont_know: self.tally.gate_dont_know,
-            gate_recycles: self.tally.gate_recycles,
-            ..self.store.tally()
+    fn counts(&self) -> Counts {
+        Counts {
+            gate_held: self.counts.gate_held,
+            gate_passed: self.counts.gate_passed,
+            gate_dont_know: self.counts.gate_dont_know,
+            gate_recycles: self.counts.gate_recycles,
+            ..self.store.counts()
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Grid, Shape, Slow, Tally};
+use super::{Counts, Grid, Shape, Slow};
 use crate::support::Flow;
 use acsm_filters::{KbfDecode, Lookup, State};
 
@@ -149,12 +149,12 @@ impl Slow for SlowKbf {
 
     fn insert(&mut self, flow: &Flow, state: State, at: i64) {
         let positions = self.grid.positions(flow.id.position_bits());
-        self.grid.tally.inserts_of_present += u64::from(self.grid.all_used(&positions));
+        self.grid.counts.inserts_of_present += u64::from(self.grid.all_used(&positions));
         let code = self.code(state);
         for i in positions {
             let slot = &mut self.grid.cells[i];
             let (mut cell, touched) = slot.unwrap_or((Cell { count: 0, sum: 0 }, at));
-            self.grid.tally.saturations += u64::from(cell.count == 6);
+            self.grid.counts.saturations += u64::from(cell.count == 6);
             cell.count = (cell.count + 1).min(7);
             cell.sum ^= code;
             *slot = Some((cell, touched.max(at)));
@@ -164,7 +164,7 @@ impl Slow for SlowKbf {
     fn modify(&mut self, flow: &Flow, old: Lookup, new: State, at: i64) {
         let positions = self.grid.positions(flow.id.position_bits());
         if let Lookup::Known(old) = old {
-            self.grid.tally.writes_to_absent += u64::from(!self.grid.all_used(&positions));
+            self.grid.counts.writes_to_absent += u64::from(!self.grid.all_used(&positions));
             let change = self.code(old) ^ self.code(new);
             for &i in &positions {
                 if let Some((cell, _)) = &mut self.grid.cells[i] {
@@ -178,7 +178,7 @@ impl Slow for SlowKbf {
     fn delete(&mut self, flow: &Flow, old: Lookup) {
         let Lookup::Known(old) = old else { return };
         let positions = self.grid.positions(flow.id.position_bits());
-        self.grid.tally.writes_to_absent += u64::from(!self.grid.all_used(&positions));
+        self.grid.counts.writes_to_absent += u64::from(!self.grid.all_used(&positions));
         let code = self.code(old);
         for i in positions {
             match &mut self.grid.cells[i] {
@@ -192,7 +192,7 @@ impl Slow for SlowKbf {
         }
     }
 
-    fn tally(&self) -> Tally {
-        self.grid.tally()
+    fn counts(&self) -> Counts {
+        self.grid.counts()
     }
 }

@@ -17,7 +17,7 @@ use acsm_filters::{LayoutKind, Lookup, State};
 
 /// What the slow stores count.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub struct Tally {
+pub struct Counts {
     pub occupied: u64,
     pub aged: u64,
     pub evicted: u64,
@@ -40,7 +40,7 @@ pub trait Slow {
     fn insert(&mut self, flow: &Flow, state: State, at: i64);
     fn modify(&mut self, flow: &Flow, old: Lookup, new: State, at: i64);
     fn delete(&mut self, flow: &Flow, old: Lookup);
-    fn tally(&self) -> Tally;
+    fn counts(&self) -> Counts;
 }
 
 /// How many cells there are, and how they are shared out.
@@ -59,13 +59,13 @@ const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 pub struct Grid<C> {
     pub shape: Shape,
     pub cells: Vec<Option<(C, i64)>>,
-    pub tally: Tally,
+    pub counts: Counts,
 }
 
 impl<C> Grid<C> {
     pub fn new(shape: Shape) -> Grid<C> {
         let cells = (0..shape.cells).map(|_| None).collect();
-        Grid { shape, cells, tally: Tally::default() }
+        Grid { shape, cells, counts: Counts::default() }
     }
 
     /// The cells of a flow.
@@ -134,7 +134,7 @@ impl<C> Grid<C> {
             let stale = matches!(cell, Some((_, touched)) if *touched < now - 1);
             if self.shape.timed && stale {
                 *cell = None;
-                self.tally.aged += 1;
+                self.counts.aged += 1;
             }
         }
     }
@@ -152,7 +152,7 @@ impl<C> Grid<C> {
         positions.iter().all(|&position| self.cells[position].is_some())
     }
 
-    pub fn tally(&self) -> Tally {
-        Tally { occupied: self.cells.iter().flatten().count() as u64, ..self.tally }
+    pub fn counts(&self) -> Counts {
+        Counts { occupied: self.cells.iter().flatten().count() as u64, ..self.counts }
     }
 }

@@ -1,15 +1,15 @@
 //! Stores that begin anew when they are full, in one phase or two, around any slow store.
 
-use super::{Slow, Tally};
+use super::{Counts, Slow};
 use crate::support::Flow;
 use acsm_filters::{Lookup, State};
 
 /// When a store is full.
 #[derive(Debug, Clone, Copy)]
 pub enum Full {
-    /// With more than so many cells in use.
+    /// With more cells in use than this.
     Beyond(u64),
-    /// With so many insertions that took an empty cell.
+    /// With this many insertions that took an empty cell.
     Insertions(u64),
 }
 
@@ -22,7 +22,7 @@ pub struct SlowRecycling {
     insertions: u64,
     recycles: u64,
     /// Counts of stores that are no more.
-    past: Tally,
+    past: Counts,
 }
 
 impl SlowRecycling {
@@ -33,7 +33,7 @@ impl SlowRecycling {
         retain: bool,
     ) -> SlowRecycling {
         let stores = (0..phases).map(|_| make()).collect();
-        let past = Tally::default();
+        let past = Counts::default();
         SlowRecycling {
             make: Box::new(make),
             stores,
@@ -51,7 +51,7 @@ impl SlowRecycling {
     }
 
     fn occupied(&self) -> u64 {
-        self.stores[0].tally().occupied
+        self.stores[0].counts().occupied
     }
 
     fn admit(&mut self, flow: &Flow, state: State, at: i64) {
@@ -60,7 +60,7 @@ impl SlowRecycling {
         self.insertions += u64::from(self.occupied() > before);
     }
 
-    /// Begins anew if the store is full. Returns whether it did.
+    /// Starts a new cycle if the store is full. Returns whether it did.
     fn recycle(&mut self) -> bool {
         let full = match self.full {
             Full::Beyond(cells) => self.occupied() > cells,
@@ -70,15 +70,15 @@ impl SlowRecycling {
             self.recycles += 1;
             self.insertions = 0;
             self.stores.insert(0, (self.make)());
-            let gone = self.stores.pop().unwrap().tally();
-            self.past = add(self.past, Tally { occupied: 0, ..gone });
+            let gone = self.stores.pop().unwrap().counts();
+            self.past = add(self.past, Counts { occupied: 0, ..gone });
         }
         full
     }
 }
 
-fn add(a: Tally, b: Tally) -> Tally {
-    Tally {
+fn add(a: Counts, b: Counts) -> Counts {
+    Counts {
         occupied: a.occupied + b.occupied,
         aged: a.aged + b.aged,
         evicted: a.evicted + b.evicted,
@@ -87,7 +87,7 @@ fn add(a: Tally, b: Tally) -> Tally {
         writes_to_absent: a.writes_to_absent + b.writes_to_absent,
         saturations: a.saturations + b.saturations,
         recycles: a.recycles + b.recycles,
-        ..Tally::default()
+        ..Counts::default()
     }
 }
 
@@ -137,8 +137,8 @@ impl Slow for SlowRecycling {
         self.stores[which].delete(flow, old);
     }
 
-    fn tally(&self) -> Tally {
-        let all = self.stores.iter().map(|store| store.tally()).fold(self.past, add);
-        Tally { recycles: self.recycles, ..all }
+    fn counts(&self) -> Counts {
+        let all = self.stores.iter().map(|store| store.counts()).fold(self.past, add);
+        Counts { recycles: self.recycles, ..all }
     }
 }

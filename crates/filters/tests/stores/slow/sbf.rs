@@ -1,6 +1,6 @@
 //! The stateful Bloom filter, by its table.
 
-use super::{Grid, Shape, Slow, Tally};
+use super::{Counts, Grid, Shape, Slow};
 use crate::support::Flow;
 use acsm_filters::{Lookup, State};
 
@@ -51,13 +51,13 @@ impl Slow for SlowSbf {
 
     fn insert(&mut self, flow: &Flow, state: State, at: i64) {
         let positions = self.grid.positions(flow.id.position_bits());
-        self.grid.tally.inserts_of_present += u64::from(self.grid.all_used(&positions));
+        self.grid.counts.inserts_of_present += u64::from(self.grid.all_used(&positions));
         for i in positions {
             let slot = &mut self.grid.cells[i];
             *slot = Some(match *slot {
                 None => (Cell { count: 1, value: Some(state) }, at),
                 Some((cell, touched)) => {
-                    self.grid.tally.saturations += u64::from(cell.count + 1 == self.count_max);
+                    self.grid.counts.saturations += u64::from(cell.count + 1 == self.count_max);
                     let same = cell.value == Some(state) && !self.paper_kbf;
                     let value = if same { cell.value } else { None };
                     let count = (cell.count + 1).min(self.count_max);
@@ -70,7 +70,7 @@ impl Slow for SlowSbf {
     fn modify(&mut self, flow: &Flow, old: Lookup, new: State, at: i64) {
         let positions = self.grid.positions(flow.id.position_bits());
         if old != Lookup::Absent {
-            self.grid.tally.writes_to_absent += u64::from(!self.grid.all_used(&positions));
+            self.grid.counts.writes_to_absent += u64::from(!self.grid.all_used(&positions));
             for &i in &positions {
                 let Some((cell, _)) = &mut self.grid.cells[i] else { continue };
                 if cell.value.is_none() {
@@ -91,7 +91,7 @@ impl Slow for SlowSbf {
             return;
         }
         let positions = self.grid.positions(flow.id.position_bits());
-        self.grid.tally.writes_to_absent += u64::from(!self.grid.all_used(&positions));
+        self.grid.counts.writes_to_absent += u64::from(!self.grid.all_used(&positions));
         for i in positions {
             let count_max = self.count_max;
             match &mut self.grid.cells[i] {
@@ -103,7 +103,7 @@ impl Slow for SlowSbf {
         }
     }
 
-    fn tally(&self) -> Tally {
-        self.grid.tally()
+    fn counts(&self) -> Counts {
+        self.grid.counts()
     }
 }
