@@ -74,7 +74,8 @@ impl<const BITS: u32, const TIMED: bool> CellLine<BITS, TIMED> {
         }
     }
 
-    /// Empties the stale cells; returns how many were in use.
+    /// Empties the stale cells; returns how many were in use. Not inlined: few writes need it.
+    #[inline(never)]
     fn clear_stale(line: &mut Line, now: Epoch) -> u64 {
         Self::FORMAT.clear_stale(line, now, |line, first, stale| {
             let cells = (0..BANK_FIELDS.min(Self::CELLS - first)).step_by(lanes_per_word(BITS));
@@ -174,7 +175,7 @@ impl<const BITS: u32, const TIMED: bool, L: LineArray> Cells<BITS, TIMED, L> {
     }
 
     /// A line to be written at `now`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn line_mut(&mut self, line: usize, now: Epoch) -> LineMut<'_, BITS, TIMED> {
         let (line, usage) = match TIMED {
             true => self

@@ -12,7 +12,7 @@ use crate::state::{Lookup, State};
 
 /// A key-value Bloom filter.
 ///
-/// 102 bits per flow for an error rate of 0.01 with six states, stamps included. While no count
+/// 102 bits per flow for a false-positive rate of 0.01 with six states, stamps included. While no count
 /// saturates, no flow is inserted twice and none is removed or modified that was not inserted:
 ///
 /// * a flow that was inserted is never answered `Absent`, and `Known` is its state;

@@ -79,7 +79,7 @@ impl Arena {
         let start: NonNull<T> = unsafe { chunk.start.add(*used) }.cast();
         *used += bytes;
         for n in 0..len {
-            // SAFETY: `len` elements fit `bytes`, which nobody else was or will be given; each
+            // SAFETY: `len` elements fit `bytes`, which no other table has; each
             // table begins with a cache line, and no element asks for more alignment than that.
             unsafe { start.add(n).write(value) };
         }
@@ -110,7 +110,7 @@ impl Chunk {
 
 impl Drop for Chunk {
     fn drop(&mut self) {
-        // SAFETY: it was allocated with this layout, and nobody holds a table in it any more.
+        // SAFETY: it was allocated with this layout, and no table is left in it.
         unsafe { dealloc(self.start.as_ptr(), self.layout) };
     }
 }
@@ -148,7 +148,7 @@ impl<T> Deref for Table<T> {
     #[inline]
     fn deref(&self) -> &[T] {
         // SAFETY: all elements were written when the table was made, its chunk lives as long as it
-        // does, and nobody else has this part of it.
+        // does, and no other table has this part of it.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
     }
 }
@@ -156,7 +156,7 @@ impl<T> Deref for Table<T> {
 impl<T> DerefMut for Table<T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut [T] {
-        // SAFETY: as for reading; whoever has the table has all ways to it.
+        // SAFETY: as for reading; `&mut self` makes this the only access.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
     }
 }

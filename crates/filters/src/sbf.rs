@@ -7,7 +7,7 @@ use crate::state::{Lookup, State};
 
 /// A stateful Bloom filter.
 ///
-/// 102 bits per flow for an error rate of 0.01, stamps included. While no count saturates, no flow
+/// 102 bits per flow for a false-positive rate of 0.01, stamps included. While no count saturates, no flow
 /// is inserted twice and none is removed that was not inserted:
 ///
 /// * a flow that was inserted is never answered `Absent`, and `Known` is its state;

@@ -68,7 +68,7 @@ impl Shape {
         self.buckets_per_line as usize * FCF_BUCKET_SLOTS
     }
 
-    /// How many lines so many slots take.
+    /// The number of lines for this many slots.
     fn lines(&self, slots: usize) -> usize {
         slots.div_ceil(self.slots_per_line()).max(1)
     }
@@ -94,7 +94,8 @@ impl Shape {
         (0..self.slots_per_line()).filter(|&slot| self.value(line, slot) != 0).count() as u64
     }
 
-    /// Empties the stale slots; returns how many were in use.
+    /// Empties the stale slots; returns how many were in use. Not inlined: few writes need it.
+    #[inline(never)]
     fn clear_stale(&self, line: &mut Line, now: Epoch) -> u64 {
         self.format.clear_stale(line, now, |line, first, mut stale| {
             let mut cleared = 0;
