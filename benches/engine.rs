@@ -12,11 +12,12 @@ mod harness {
     pub mod turns;
 }
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use acsm::capture::parse::Parser;
 use acsm::capture::{CaptureError, Frame, LinkType, PacketSource};
-use acsm::engine::{RunPlan, run};
+use acsm::engine::{ActiveRules, RunPlan, run};
 use acsm::flow::FlowKeyKind;
 use acsm::generate::{Link, Profile, TraceSpec};
 use acsm::machine::{Preset, Rules};

@@ -31,7 +31,7 @@ pub struct StageSettings {
 /// One stage of a run.
 pub enum RunStage {
     /// Counts packets against thresholds.
-    Thresholds(ThresholdStage),
+    Thresholds(Box<ThresholdStage>),
     /// Drives the flows of one shard.
     Shard(Box<ShardStage>),
 }
@@ -63,7 +63,7 @@ pub fn build_stages(
     active: &Arc<ActiveRules>,
     settings: StageSettings,
 ) -> Result<Vec<RunStage>, StoreError> {
-    let thresholds = RunStage::Thresholds(ThresholdStage::new(active, settings.seed));
+    let thresholds = RunStage::Thresholds(Box::new(ThresholdStage::new(active, settings.seed)));
     let mut stages = vec![thresholds];
     for (number, shard) in build_shards(store)?.into_iter().enumerate() {
         let shadow = settings.shadow.map(|scope| Shadow::new(store, scope)).transpose()?;

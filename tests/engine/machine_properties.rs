@@ -20,7 +20,7 @@ fn assert_in_range(rules: &Rules, outcome: Outcome) {
     if let Next::Go(state) = outcome.next {
         assert!(state.index() < rules.machine.states().len());
     }
-    assert!(outcome.alerts.iter().all(|rule| rules.book.get(rule).is_some()));
+    assert!(outcome.alerts.iter().all(|rule| rules.list.get(rule).is_some()));
 }
 
 #[test]

@@ -276,9 +276,9 @@ fn hygiene_is_read_and_checked() {
          alerts_per_second = 7\n{RULE}"
     );
     let rules = load(&text).unwrap();
-    assert_eq!(rules.hygiene.home_networks[0].to_string(), "10.0.0.0/8");
-    assert_eq!(rules.hygiene.alerts_per_second, 7);
-    assert_eq!(rules.book.find("odd").unwrap().cooldown_nanos, 5_000_000_000);
+    assert_eq!(rules.limits.home_networks[0].to_string(), "10.0.0.0/8");
+    assert_eq!(rules.limits.alerts_per_second, 7);
+    assert_eq!(rules.list.find("odd").unwrap().cooldown_nanos, 5_000_000_000);
     base_refused(
         "[hygiene]\nhome_networks = [\"home\"]",
         ":9: `home` is no network; write an address or 192.0.2.0/24, 2001:db8::/32",
@@ -326,8 +326,8 @@ fn directed_keys_refuse_what_needs_both_directions() {
 fn includes_come_from_the_folder_or_from_what_ships() {
     let main = format!("include = [\"more.toml\", \"thresholds\"]\n{BASE}");
     let rules = load_files(&[("main.toml", &main), ("more.toml", RULE)]).unwrap();
-    assert_eq!(rules.book.iter().next().map(|rule| rule.name.as_str()), Some("odd"));
-    assert!(rules.book.find("port_scan").is_some());
+    assert_eq!(rules.list.iter().next().map(|rule| rule.name.as_str()), Some("odd"));
+    assert!(rules.list.find("port_scan").is_some());
     // one that includes back is no circle: every file is read once
     let back = format!("include = [\"main.toml\"]\n{RULE}");
     assert!(load_files(&[("main.toml", &main), ("more.toml", &back)]).is_ok());

@@ -44,7 +44,7 @@ fn walk_one(packets: &str, turned: bool) -> Walk {
             Next::Go(next) => state = Some(next),
             Next::Delete => state = None,
         }
-        for rule in outcome.alerts.iter().map(|id| RULES.book.get(id).unwrap()) {
+        for rule in outcome.alerts.iter().map(|id| RULES.list.get(id).unwrap()) {
             match rule.name.as_str() {
                 "flow_fin" => marks[0] += 1,
                 "flow_rst" => marks[1] += 1,
@@ -157,7 +157,7 @@ fn one_way_captures_say_nothing_about_handshakes() {
     // the answering end alone: its first packet is of a rule that one-way learning mutes
     walk("<SYN+ACK <ACK <PSH+ACK* <FIN+ACK <ACK", "closing", &["unsolicited_synack"]);
     for name in ["unsolicited_synack", "rst_no_session", "tcp_ack_scan"] {
-        assert_eq!(RULES.book.find(name).unwrap().kind, RuleKind::NoSession);
+        assert_eq!(RULES.list.find(name).unwrap().kind, RuleKind::NoSession);
     }
 }
 

@@ -33,7 +33,7 @@ fn every_step_is_as_defined() {
     let machine = &rules.machine;
     let names: Vec<&str> = machine.states().iter().map(|state| state.name.as_str()).collect();
     assert_eq!(names, ["syn", "synack", "open", "fin", "rst", "finrst"]);
-    let fires = |rule: &str| rules.book.find(rule).unwrap().id;
+    let fires = |rule: &str| rules.list.find(rule).unwrap().id;
     let places = (0..names.len()).map(State::new).chain([None]);
     for place in places {
         let lookup = place.map_or(Lookup::Absent, Lookup::Known);
@@ -71,6 +71,6 @@ fn without_a_state_only_what_is_certain_is_said() {
     assert_eq!(step(TcpFlags::RST).next, Next::Keep, "rst or finrst, by what was before");
     assert!(step(TcpFlags::RST).alerts.is_empty());
     let null = step(TcpFlags::default()).alerts;
-    assert_eq!(null.iter().next(), rules.book.find("tcp_null_scan").map(|rule| rule.id));
+    assert_eq!(null.iter().next(), rules.list.find("tcp_null_scan").map(|rule| rule.id));
     assert!(step(TcpFlags::FIN).alerts.is_empty(), "tcp_fin_scan needs an absent flow");
 }

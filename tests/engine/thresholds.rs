@@ -2,11 +2,11 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use acsm::engine::thresholds::{Firing, SketchLimits, Thresholds};
+use acsm::engine::thresholds::{SketchLimits, ThresholdHit, Thresholds};
 use acsm::flow::{Packet, TcpFlags};
 use acsm::machine::{Counted, RuleId, ThresholdKey, ThresholdRule};
-use acsm_filters::rng::Random;
 use acsm::time::{NANOS_PER_SEC, Timestamp};
+use acsm_filters::rng::Random;
 
 const SYN: TcpFlags = TcpFlags::SYN;
 const ACK: TcpFlags = TcpFlags::ACK;
@@ -54,7 +54,7 @@ fn host(n: u32) -> IpAddr {
 /// Packets one after the other, a millisecond apart.
 struct Wire {
     thresholds: Thresholds,
-    fired: Vec<Firing>,
+    fired: Vec<ThresholdHit>,
     now: Timestamp,
     step_nanos: u64,
 }

@@ -9,13 +9,14 @@ use acsm::capture::live::InterfaceCounts;
 use acsm::capture::parse::Parser;
 use acsm::capture::{CaptureError, FileSource, Frame, LinkType, PacketSource, TimeWindow};
 use acsm::engine::{
-    ActiveRules, Alert, Observer, Phase, Request, RunPlan, RunResult, Sink, Snapshot, WatchStep, run,
+    ActiveRules, Alert, Observer, Phase, Request, RunPlan, RunResult, Sink, Snapshot, WatchStep,
+    run,
 };
 use acsm::live::{SharedSnapshot, StoreModel, StoreTheory, View, ViewContext, stats_line};
 use acsm::machine::{Preset, Rules};
 use acsm::report::replay::Prediction;
-use acsm_filters::Backend;
 use acsm::time::{NANOS_PER_SEC, Timestamp};
+use acsm_filters::Backend;
 use acsm_test_support::plans::replay_plan;
 use acsm_test_support::{repository, schema};
 
@@ -114,11 +115,7 @@ fn plan(backend: Backend, workers: usize) -> RunPlan {
     plan
 }
 
-fn watch(
-    plan: &RunPlan,
-    mut link: Link,
-    mut observer: impl Observer,
-) -> (Vec<String>, RunResult) {
+fn watch(plan: &RunPlan, mut link: Link, mut observer: impl Observer) -> (Vec<String>, RunResult) {
     let (mut sink, stop, parser) = (Kept::default(), AtomicBool::new(false), Parser::default());
     let outcome = run(plan, &mut link, &parser, &mut sink, &stop, &mut observer).unwrap();
     (sink.0, outcome)

@@ -1,9 +1,9 @@
 //! Reports to draw: plausible numbers from simple formulas, and the edges of what can come.
 
-use acsm_filters::rng::Random;
 use acsm::report::compare::{CompareReport, Intervals, Load, Moment, Parameters, Run};
 use acsm::report::replay::ErrorReport;
 use acsm::report::trace::TraceReport;
+use acsm_filters::rng::Random;
 
 /// What was compared.
 pub struct Plan<'a> {

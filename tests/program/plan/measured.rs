@@ -93,9 +93,11 @@ impl StoreVisitor for Static {
             }
             places.push((place, Lookup::Known(state)));
         }
-        let absent = source.take(FLOWS as usize).map(|flow| (store.locate(flow, key), Lookup::Absent));
+        let absent =
+            source.take(FLOWS as usize).map(|flow| (store.locate(flow, key), Lookup::Absent));
         places.extend(absent.collect::<Vec<_>>());
-        places.iter().filter(|(place, truth)| store.lookup(place, now).answer != *truth).count() as f64
+        places.iter().filter(|(place, truth)| store.lookup(place, now).answer != *truth).count()
+            as f64
     }
 }
 

@@ -1,10 +1,16 @@
 //! What holds for every plan.
 
-use acsm::engine::plan::{Plan, PlanOption, Shape, Target, Traffic, Requirements, RequirementsError, plan};
+use acsm::engine::plan::{
+    Plan, PlanOption, Requirements, RequirementsError, Shape, Target, Traffic, plan,
+};
 use acsm_filters::{Backend, Expire, LayoutKind};
 use proptest::prelude::*;
 
-fn requirements(flows: Option<u64>, target: Option<Target>, memory_bytes: Option<u64>) -> Requirements {
+fn requirements(
+    flows: Option<u64>,
+    target: Option<Target>,
+    memory_bytes: Option<u64>,
+) -> Requirements {
     let (arrivals_per_second, packets_per_second) = (None, None);
     let traffic = Traffic::typical(6);
     Requirements { flows, target, memory_bytes, traffic, arrivals_per_second, packets_per_second }
@@ -123,15 +129,17 @@ fn what_is_impossible_gets_the_nearest_there_is() {
 fn what_makes_no_sense_is_refused() {
     for rate in [0.0, 1.0, -0.1, 2.0, f64::NAN, f64::INFINITY] {
         for target in [Target::FpRate(rate), Target::Error(rate)] {
-            let refused = plan(&requirements(None, Some(target), None), &shapes(), &[]).unwrap_err();
+            let refused =
+                plan(&requirements(None, Some(target), None), &shapes(), &[]).unwrap_err();
             assert!(matches!(refused, RequirementsError::Rate { .. }), "{refused}");
         }
     }
     let refusal = |flows| plan(&requirements(Some(flows), None, None), &shapes(), &[]).unwrap_err();
     assert_eq!(refusal(0), RequirementsError::NoFlows);
-    assert_eq!(refusal(u64::MAX), RequirementsError::TooManyFlows(u64::MAX));
+    assert!(matches!(refusal(u64::MAX), RequirementsError::TooManyFlows { .. }));
     let pace = Requirements { packets_per_second: Some(0.0), ..requirements(None, None, None) };
-    assert_eq!(plan(&pace, &shapes(), &[]).unwrap_err(), RequirementsError::PacketRate(0.0));
+    let refused = plan(&pace, &shapes(), &[]).unwrap_err();
+    assert!(matches!(refused, RequirementsError::PacketRate { .. }), "{refused}");
 }
 
 #[test]

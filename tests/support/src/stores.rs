@@ -51,7 +51,9 @@ pub fn with_store<V: StoreVisitor>(spec: &StoreSpec, visitor: V) -> Result<V::Ou
         (Backend::Kbf, false) => recycling(sizing, visitor, || Kbf::<8, false>::new(kbf(), sizing)),
         (Backend::Sbf, false) => recycling(sizing, visitor, || Sbf::<8, false>::new(sbf, sizing)),
         (Backend::Bhbf, false) => recycling(sizing, visitor, || Bhbf::<false>::new(bhbf, sizing)),
-        (Backend::Dbf, false) => recycling(sizing, visitor, || Dbf::<2, false>::new(states, sizing)),
+        (Backend::Dbf, false) => {
+            recycling(sizing, visitor, || Dbf::<2, false>::new(states, sizing))
+        }
         (Backend::Fcf, false) => visitor.visit(|| Fcf::<false>::new(states, sizing)),
         (Backend::Exact, _) => visitor.visit(|| Exact::<FlowKey>::growing(sizing, timed)),
     })

@@ -148,7 +148,7 @@ fn flows_are_undecodable_far_more_often_than_the_papers_say() {
             with(0) == 0 && with(1) == 0 && with(2) <= 1
         };
         let undecodable = places.iter().filter(|place| is_undecodable(place, &filter)).count();
-        let by_the_papers = kbf::undecodable_by_the_papers(rho, hashes);
+        let by_the_papers = kbf::undecodable_as_printed(rho, hashes);
         let right = kbf::undecodable_flow(rho, hashes);
         let expected = right * places.len() as f64;
         println!(

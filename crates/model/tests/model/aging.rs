@@ -1,7 +1,7 @@
 //! Timer aging: ghosts, simulated cell by cell with epochs as the stores keep them.
 
-use acsm_model::aging::Arrivals;
 use acsm_filters::rng::Random;
+use acsm_model::aging::Arrivals;
 
 use crate::evidence::{assert_close, assert_in_interval};
 
@@ -45,7 +45,7 @@ fn counts_with_ghosts_are_geometric() {
             Arrivals { per_second: rate, lifetime_seconds: lifetime, phase_seconds: phase };
         let runs: Vec<[f64; 8]> =
             (0..10).map(|seed| simulate(rate, lifetime, phase, seed)).collect();
-        let flow = arrivals.cells_of_stranger(1.0, 1);
+        let flow = arrivals.cells_of_absent_flow(1.0, 1);
         let name = format!("{touches} a phase, alive {lifetime} s");
         let of = |count: usize| runs.iter().map(|run| run[count]).collect::<Vec<f64>>();
         assert_in_interval(&format!("{name}: empty"), arrivals.empty(1.0, 1), &of(0), 0.05);
@@ -121,7 +121,7 @@ fn ghosts_are_what_the_geometric_has_more_than_the_poisson() {
     assert_close("held", at(0.7).flows_held(), 0.7, 1e-12);
     // Beside a flow that has just come there is what an absent flow finds; later there is more.
     let young = at(0.7).cells_of_flow(1.0, 3, 0.0);
-    assert_eq!(young, at(0.7).cells_of_stranger(1.0, 3));
+    assert_eq!(young, at(0.7).cells_of_absent_flow(1.0, 3));
     let old = at(0.7).cells_of_flow(1.0, 3, 5.0);
     assert!(old.all(|c| c.at_least(1)) > young.all(|c| c.at_least(1)));
 }

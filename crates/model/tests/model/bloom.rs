@@ -20,7 +20,7 @@ fn printed_chance_of_a_crowded_cell() {
 #[test]
 fn global_decodability_as_printed_and_as_right() {
     // Figure 5: at ρ = 2 and k = 10 the papers see no failures.
-    assert_close("printed", kbf::undecodable_by_the_papers(2.0, 10), 2.1e-7, 0.05);
+    assert_close("printed", kbf::undecodable_as_printed(2.0, 10), 2.1e-7, 0.05);
     assert_close("right", kbf::undecodable_flow(2.0, 10), 1.1e-3, 0.05);
     // With all flows in different states it is what no decoding gets around but by sums of three.
     let load = bloom::load_at(2.0);
@@ -107,7 +107,7 @@ fn dbf_errors_are_those_of_independent_tests() {
     }
     // 0.6 for 0.6185, and s for s − 1.
     let right = dbf::errors(&FlowCells::at_load(10, 10.0 / 14.4), 6).dont_know;
-    let ratio = right / dbf::dont_know_by_the_paper(14.4, 6);
+    let ratio = right / dbf::dont_know_as_printed(14.4, 6);
     println!("dbf's don't know, right / printed: {ratio:.2}");
     assert!((1.2..1.4).contains(&ratio), "{ratio}");
 }

@@ -1,10 +1,10 @@
 //! Bloom-g and Bloom-α: the paper's printed values and tables, exact fractions for tiny filters,
 //! and simulations.
 
+use acsm_filters::rng::Random;
 use acsm_model::bloom_alpha::BloomAlpha;
 use acsm_model::bloom_g::{BloomG, WORD_BITS};
 use acsm_model::{bloom, recycling::n_bounded};
-use acsm_filters::rng::Random;
 
 use crate::evidence::{Fraction, assert_close, assert_in_interval, choose};
 

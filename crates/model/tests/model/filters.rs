@@ -1,11 +1,12 @@
 //! The errors of dbf, sbf, kbf and bhbf against filters that are simulated with all flows of every
 //! cell at hand. Nothing here is taken from the stores.
 
-use acsm_model::counts::FlowCells;
-use acsm_model::recycling::stores;
-use acsm_model::{ErrorRates, StateMix, bhbf::Masks, dbf, kbf, sbf};
 use acsm_filters::rng::Random;
-use acsm_filters::{Backend, Budget, Expire, KbfDecode, StoreSpec};
+use acsm_filters::{Backend, Budget, Expire, StoreSpec};
+use acsm_model::counts::FlowCells;
+use acsm_model::kbf::Decoding;
+use acsm_model::recycling;
+use acsm_model::{ErrorRates, StateMix, bhbf::Masks, dbf, kbf, sbf};
 
 use crate::evidence::{assert_in_interval, mean_of};
 
@@ -238,7 +239,7 @@ fn sbf() {
         case.check(sbf::errors(&case.cells(), &case.mix), &judge_sbf);
     }
     let case = spread("sbf of the kBF papers", 3, 0.7, StateMix::new(&[80.0, 20.0]));
-    case.check(sbf::errors_by_the_kbf_papers(&case.cells(), &case.mix), &judge_lone_sbf);
+    case.check(sbf::errors_without_sharing(&case.cells(), &case.mix), &judge_lone_sbf);
 }
 
 /// A cell as the rules of sbf make it, packet by packet: flows come in `open` or `syn`, and the part
@@ -301,7 +302,7 @@ fn candidates(sum: usize, count: usize) -> Vec<usize> {
 }
 
 /// A kBF's decoding by lists of candidates.
-fn kbf_judge(decode: KbfDecode) -> impl Fn(&[(&[Resident], usize)]) -> Answer {
+fn kbf_judge(decode: Decoding) -> impl Fn(&[(&[Resident], usize)]) -> Answer {
     let tables: Vec<Vec<Vec<usize>>> =
         (0..4).map(|count| (0..32).map(|sum| candidates(sum, count)).collect()).collect();
     let common = move |of: &[(usize, usize)]| -> Vec<usize> {
@@ -326,13 +327,13 @@ fn kbf_judge(decode: KbfDecode) -> impl Fn(&[(&[Resident], usize)]) -> Answer {
         let telling: Vec<_> = of(2).filter(|(_, sum)| *sum != 0).collect();
         let threes: Vec<_> = of(3).collect();
         match decode {
-            KbfDecode::ThreeWay => only(common(&of(2).chain(of(3)).collect::<Vec<_>>())),
-            KbfDecode::AllPairs if telling.is_empty() => Answer::DontKnow,
-            KbfDecode::AllPairs => match common(&telling) {
+            Decoding::ThreeWay => only(common(&of(2).chain(of(3)).collect::<Vec<_>>())),
+            Decoding::AllPairs if telling.is_empty() => Answer::DontKnow,
+            Decoding::AllPairs => match common(&telling) {
                 two if two.len() == 2 => only(common(&[telling, threes].concat())),
                 other => only(other),
             },
-            KbfDecode::Literal => match (&telling[..], &threes[..]) {
+            Decoding::Literal => match (&telling[..], &threes[..]) {
                 ([first, second, ..], _) => only(common(&[*first, *second])),
                 ([two], [three, ..]) => only(common(&[*two, *three])),
                 _ => Answer::DontKnow,
@@ -343,7 +344,7 @@ fn kbf_judge(decode: KbfDecode) -> impl Fn(&[(&[Resident], usize)]) -> Answer {
 
 #[test]
 fn kbf_by_every_decoding() {
-    for decode in [KbfDecode::AllPairs, KbfDecode::Literal, KbfDecode::ThreeWay] {
+    for decode in [Decoding::AllPairs, Decoding::Literal, Decoding::ThreeWay] {
         for (mix, hashes, load) in [
             (StateMix::even(6), 3, 1.2),
             (StateMix::new(&[80.0, 10.0, 4.0, 3.0, 2.0, 1.0]), 3, 0.7),
@@ -360,12 +361,12 @@ fn kbf_by_every_decoding() {
 #[test]
 fn kbf_of_one_state_or_twelve() {
     let cells = FlowCells::at_load(5, 1.0);
-    for decode in [KbfDecode::AllPairs, KbfDecode::Literal, KbfDecode::ThreeWay] {
+    for decode in [Decoding::AllPairs, Decoding::Literal, Decoding::ThreeWay] {
         let all = cells.all(|counts| counts.at_least(1));
         let one = kbf::errors(&cells, &StateMix::even(1), decode);
         // Sums of equals cancel: only a cell of its own tells; of three equals, any.
         let lost = match decode {
-            KbfDecode::ThreeWay => cells.all(|counts| counts.at_least(3)),
+            Decoding::ThreeWay => cells.all(|counts| counts.at_least(3)),
             _ => all,
         };
         assert!((one.dont_know - lost).abs() < 1e-12, "{decode:?} {one:?}");
@@ -374,7 +375,7 @@ fn kbf_of_one_state_or_twelve() {
         assert!(many.dont_know > 0.0 && many.dont_know < 0.2 * all, "{decode:?} {many:?}");
     }
     // Decoding more sums loses less.
-    let [pairs, letter, three] = [KbfDecode::AllPairs, KbfDecode::Literal, KbfDecode::ThreeWay]
+    let [pairs, letter, three] = [Decoding::AllPairs, Decoding::Literal, Decoding::ThreeWay]
         .map(|decode| kbf::errors(&cells, &StateMix::even(8), decode).dont_know);
     assert!(three < pairs && pairs < letter, "{three} {pairs} {letter}");
 }
@@ -506,7 +507,7 @@ fn bhbf_does_best_with_two_flows_on_a_cell() {
 fn blocked_layouts() {
     let mix = StateMix::new(&[60.0, 20.0, 10.0, 4.0, 3.0, 3.0]);
     let masks = Masks::new();
-    let decode = KbfDecode::AllPairs;
+    let decode = Decoding::AllPairs;
     // bhbf errs too rarely to see where the others do well.
     for (lines, hashes, cells, load, salted) in [
         (1, 4, 26, 0.9, false),
@@ -557,7 +558,7 @@ fn two_phases_of_a_store() {
     let (hashes, load) = (3, 0.8);
     let errors_at = |load: f64| sbf::errors(&FlowCells::at_load(hashes, load), &mix);
     let in_frozen = 0.5;
-    let model = stores::two_phase(&errors_at(load / 2.0), &errors_at(load), in_frozen);
+    let model = recycling::two_phase(&errors_at(load / 2.0), &errors_at(load), in_frozen);
     let part = CELLS / hashes;
     let mut runs = vec![];
     for seed in 0..10 {
@@ -608,7 +609,7 @@ fn cycles_average_what_they_pass_through() {
     let steps = 20_000;
     let at = |step: i32| errors_at(700.0 * (f64::from(step) + 0.5) / f64::from(steps));
     let sum = (0..steps).map(at).fold(ErrorRates::default(), |sum, errors| sum.plus(&errors, 1.0));
-    let mean = stores::over_cycle(700.0, errors_at);
+    let mean = recycling::over_cycle(700.0, errors_at);
     for (model, sum) in [(mean.false_positive, sum.false_positive), (mean.dont_know, sum.dont_know)]
     {
         assert!((model * f64::from(steps) / sum - 1.0).abs() < 1e-6, "{model} {sum}");

@@ -4,12 +4,12 @@ use acsm_model::aging::Arrivals;
 use acsm_model::bhbf::Masks;
 use acsm_model::bloom_alpha::BloomAlpha;
 use acsm_model::bloom_g::BloomG;
+use acsm_model::kbf::Decoding;
 use acsm_model::recycling::{
-    Cycle, Filter, Frozen, Hashing, Phases, Retain, best_recycle, limit, messages, n_bounded,
-    one_hash,
+    Cycle, End, Filter, Frozen, Hashing, Phases, Retain, best_recycle, expected_messages, limit,
+    n_bounded, one_hash,
 };
 use acsm_model::{FlowCells, StateMix, bloom, bound, dbf, fcf, kbf, sbf};
-use acsm_filters::KbfDecode;
 
 const NUMBERS: [f64; 9] =
     [f64::NAN, f64::NEG_INFINITY, -1.0, 0.0, 1e-300, 0.5, 1e5, 1e10, f64::INFINITY];
@@ -34,9 +34,9 @@ fn any_number_gets_an_answer() {
                     let results = [
                         dbf::errors(cells, mix.states()),
                         sbf::errors(cells, &mix),
-                        kbf::errors(cells, &mix, KbfDecode::AllPairs),
-                        kbf::errors(cells, &mix, KbfDecode::Literal),
-                        kbf::errors(cells, &mix, KbfDecode::ThreeWay),
+                        kbf::errors(cells, &mix, Decoding::AllPairs),
+                        kbf::errors(cells, &mix, Decoding::Literal),
+                        kbf::errors(cells, &mix, Decoding::ThreeWay),
                         masks.errors(cells, mix.states()),
                     ];
                     if (0.0..=1e10).contains(&load) {
@@ -79,7 +79,7 @@ fn any_filter_can_be_asked_to_recycle() {
                     cycle.two_phase_rate(sigma, Frozen::AfterOverflow);
                     cycle.steady_state(sigma, sigma);
                     filter.overflow(3, sigma);
-                    messages::expected(&filter, sigma, messages::End::Beyond);
+                    expected_messages(&filter, sigma, End::Beyond);
                     one_hash(bits, sigma);
                 }
                 n_bounded::exact(&filter, 3);

@@ -1,13 +1,13 @@
 //! Recycling filters: exact fractions for tiny filters, simulations of filters of 1000 bits as in
 //! the paper's §V, and the limit of large filters.
 
+use acsm_filters::rng::Random;
 use acsm_model::recycling::{
-    Cycle, Filter, Frozen, Hashing, Phases, Retain, best_recycle, counting, limit,
-    messages::{End, expected},
+    Cycle, End, Filter, Frozen, Hashing, Phases, Retain, best_recycle, counted_rates, even_repeats,
+    expected_messages, limit,
     n_bounded::{actual, exact, most_messages, oracle, worst},
     one_hash,
 };
-use acsm_filters::rng::Random;
 
 use crate::evidence::{Fraction, assert_close, assert_in_interval, mean_of};
 
@@ -164,14 +164,19 @@ fn messages_counted_backwards_are_those_counted_forwards() {
         let filter = filter(1000, hashes, variant);
         let cycle = Cycle::new(filter);
         for sigma in [20, 300, 500, 900] {
-            let backwards = expected(&filter, sigma, End::Beyond);
+            let backwards = expected_messages(&filter, sigma, End::Beyond);
             assert_close("E[N_0]", cycle.messages(sigma), backwards, 1e-11);
-            let printed = expected(&filter, sigma, End::AtOrBeyond);
-            assert_close("b ≥ σ", printed, expected(&filter, sigma - 1, End::Beyond), 1e-13);
+            let printed = expected_messages(&filter, sigma, End::AtOrBeyond);
+            assert_close(
+                "b ≥ σ",
+                printed,
+                expected_messages(&filter, sigma - 1, End::Beyond),
+                1e-13,
+            );
             assert!(printed < backwards);
         }
     }
-    assert_eq!(expected(&Filter::new(100, 2), 100, End::Beyond), f64::INFINITY);
+    assert_eq!(expected_messages(&Filter::new(100, 2), 100, End::Beyond), f64::INFINITY);
 }
 
 /// A filter of bits that says whether a message was new to it.
@@ -466,8 +471,8 @@ fn plans_keep_their_rate_and_no_better_one_does() {
 fn the_three_ways_to_count_are_as_simulated() {
     let (bits, hashes, messages) = (500, 3, 150);
     let found = |i: usize| worst(500.0, hashes, i as f64);
-    let times = counting::even_repeats(messages, 2.0);
-    let model = counting::rates((0..messages).map(|i| (found(i), times[i])));
+    let times = even_repeats(messages, 2.0);
+    let model = counted_rates((0..messages).map(|i| (found(i), times[i])));
     assert!(model.first < model.each && model.each < model.instance);
 
     let filter = Filter::new(bits, hashes);
