@@ -26,6 +26,32 @@ import same_matrix
 # A page in which something was replaced is compared with blanks and line breaks as one blank,
 # since columns and wrapped lines move with the length of words.
 WORDS = """
+bits a flow => bits per flow
+one a flow => one per flow
+ a flow, => per flow,
+ a flow; => per flow;
+bits a cell => bits per cell
+missed an hour => missed per hour
+spurious an hour => spurious per hour
+wrong answers a lookup => wrong answers per lookup
+a flow  of strangers  of flows => / flow     of absent of extant
+is no store to compare => is not a store to compare
+is no rate => is not a rate
+it is no TOML => it is not TOML
+strangers taken for flows => false positives
+of lookups for strangers => of lookups for absent flows
+  a flow  => per flow
+an hour => per hour
+a packet => per packet
+What an error costs, by theory => Memory for an error rate, as predicted
+Bits a flow => Bits per flow
+but a little, for => or little more, for
+keeps strangers apart but for => keeps the false-positive rate at
+theory asks for => the lower bound is
+strangers    false positive => absent false positive
+flows        false negative => extant false negative
+does not meet the wish: as near as its kind comes => does not meet the requirements: as close as its kind comes
+>false positives< => >false positives per lookup of absent flows<
 """
 
 # What differs from run to run of one binary, because it is measured with a clock.

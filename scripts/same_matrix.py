@@ -344,7 +344,8 @@ def error_cases(inputs):
     for wrong in COMPARE_ERRORS:
         yield Case(("compare", *wrong.split(), some))
     for wrong in OTHER_ERRORS:
-        yield Case(tuple(wrong.split()))
+        # `acsm` and `acsm rules` alone print their help.
+        yield Case(tuple(wrong.split()), None, wrong in ("", "rules"))
     wrong_file = inputs.folder / "wrong.toml"
     for option in ("--rules", "--suppress", "--config"):
         yield Case(("replay", option, wrong_file, some))

@@ -21,17 +21,17 @@ pub fn reason(plan: &Plan, requirements: &Requirements) -> String {
     let why = match (plan.resolved.flows, plan.resolved.target) {
         (None, _) => format!("takes the most flows, {}", grouped(best.flows)),
         (_, None) => format!("errs least in this memory, {} of lookups", rate(best.total_rate)),
-        _ => format!("takes the least memory that will do, {:.1} bits a flow", best.bits_per_flow),
+        _ => format!("takes the least memory that will do, {:.1} bits per flow", best.bits_per_flow),
     };
     let (accesses, first) = (best.memory_accesses, plan.options.first());
     let lines = match first {
         Some(first) if first.memory_accesses >= 2 * accesses && first.shape != best.shape => {
             format!(
-                " but a little, for {accesses} cache lines a packet instead of {}",
+                " or little more, for {accesses} cache lines per packet instead of {}",
                 first.memory_accesses
             )
         }
-        _ => format!(", and {accesses} cache lines a packet"),
+        _ => format!(", and {accesses} cache lines per packet"),
     };
     let limit = match best.buildable {
         true => String::new(),
@@ -52,7 +52,7 @@ pub fn name(option: &PlanOption) -> String {
 /// "reaches 1e-9 in 1.0 MiB for 2,000,000 flows".
 fn required(resolved: &ResolvedRequirements) -> String {
     let target = match resolved.target {
-        Some(Target::FpRate(p)) => format!("keeps strangers apart but for {}", rate(p)),
+        Some(Target::FpRate(p)) => format!("keeps the false-positive rate at {}", rate(p)),
         Some(Target::Error(e)) => format!("reaches {}", rate(e)),
         None => "fits".to_owned(),
     };
