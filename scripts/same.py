@@ -40,14 +40,14 @@ is no rate => is not a rate
 it is no TOML => it is not TOML
 strangers taken for flows => false positives
 of lookups for strangers => of lookups for absent flows
-  a flow  => per flow
-an hour => per hour
-a packet => per packet
+a flow     errors per lookup     an hour a packet => per flow     errors per lookup    per hour per packet
+spurious an hour => spurious per hour
+cache lines a packet => cache lines per packet
 What an error costs, by theory => Memory for an error rate, as predicted
 Bits a flow => Bits per flow
 but a little, for => or little more, for
 keeps strangers apart but for => keeps the false-positive rate at
-theory asks for => the lower bound is
+bits per flow; theory asks for => bits per flow; the lower bound is
 strangers    false positive => absent false positive
 flows        false negative => extant false negative
 does not meet the wish: as near as its kind comes => does not meet the requirements: as close as its kind comes
@@ -265,7 +265,7 @@ def part_difference(part, old, new):
 
 
 # A string with a blank that is no key.
-JSON_SENTENCE = r'"(?:[^"\\\n]|\\.)* (?:[^"\\\n]|\\.)*"(?!:)'
+JSON_SENTENCE = r'(?<=[ \[])"(?:[^"\\\n]|\\.)* (?:[^"\\\n]|\\.)*"(?!:)'
 
 
 def without_times(part, text):
