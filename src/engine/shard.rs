@@ -277,7 +277,7 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
             (Lookup::Known(state), Next::Keep) if is_fresh && basis == answer => Some(state),
             (Lookup::DontKnow, Next::Keep) if is_fresh && basis == answer => None,
             (Lookup::Absent, Next::Keep | Next::Delete) if !work.rules.touch_absent => None,
-            _ => self.write(work, n, event, (basis, next), found),
+            _ => self.write(work, n, event, (answer, basis, next), found),
         }
     }
 
@@ -288,13 +288,18 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
         work: &ShardWork<'_>,
         n: usize,
         event: &Event,
-        (basis, next): (Lookup, Next),
+        (answer, basis, next): (Lookup, Lookup, Next),
         found: Option<Found<S::Handle>>,
     ) -> Option<State> {
         let place = self.place(n, event);
         let now = event.epoch;
-        let found = found.unwrap_or_else(|| self.store.lookup(&place, now));
-        let found = Found { answer: basis, ..found };
+        let found = match found {
+            Some(found) => Found { answer: basis, ..found },
+            None => {
+                let handle = self.store.handle_of(&place, answer, now);
+                Found { answer: basis, settled: true, handle }
+            }
+        };
         let half_open = work.rules.half_open;
         let stamp = |state: Option<State>| {
             event.tick().stamp(state.is_some_and(|state| half_open[state.index()]))

@@ -258,6 +258,11 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool, L: LineArray> Store
     }
 
     #[inline]
+    fn handle_of(&mut self, _place: &CellPlace, _answer: Lookup, _now: Epoch) -> CellHandle {
+        CellHandle { all_fresh: false }
+    }
+
+    #[inline]
     fn touch(&mut self, place: &CellPlace, found: &Found<CellHandle>, stamp: Stamp) {
         if TIMED && stamp.renews() && !found.handle.all_fresh {
             self.touch_cells(place, stamp);

@@ -182,6 +182,13 @@ impl<const BITS: u32, const TIMED: bool, L: LineArray> Store for Dbf<BITS, TIMED
         Found { answer, settled: true, handle: states }
     }
 
+    fn handle_of(&mut self, place: &DbfPlace, answer: Lookup, now: Epoch) -> u16 {
+        match answer {
+            Lookup::DontKnow => self.lookup(place, now).handle,
+            Lookup::Known(_) | Lookup::Absent => 0,
+        }
+    }
+
     fn touch(&mut self, place: &DbfPlace, found: &Found<u16>, stamp: Stamp) {
         let states = match found.answer {
             Lookup::Known(state) => 1 << state.index(),

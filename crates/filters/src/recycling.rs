@@ -231,6 +231,12 @@ impl<S: Erase> Store for Recycling<S> {
         }
     }
 
+    /// A settled answer came from the active array.
+    #[inline]
+    fn handle_of(&mut self, place: &S::Place, answer: Lookup, now: Epoch) -> Self::Handle {
+        RecyclingHandle { in_frozen: false, inner: self.active.handle_of(place, answer, now) }
+    }
+
     #[inline]
     fn touch(&mut self, place: &S::Place, found: &Found<Self::Handle>, stamp: Stamp) {
         if let Lookup::Known(state) = found.answer

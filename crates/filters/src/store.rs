@@ -37,6 +37,13 @@ pub trait Store: Send {
     /// What is known of the flow. Touches nothing.
     fn lookup(&mut self, place: &Self::Place, now: Epoch) -> Found<Self::Handle>;
 
+    /// The handle of a flow whose [settled](Found::settled) answer is known already: by another
+    /// lookup, unless the place and the answer say enough.
+    #[inline]
+    fn handle_of(&mut self, place: &Self::Place, _answer: Lookup, now: Epoch) -> Self::Handle {
+        self.lookup(place, now).handle
+    }
+
     /// Keeps a flow alive. (With an answer of `Absent` it touches the cells in use: the wording of
     /// ACSM 2006, not our default.)
     fn touch(&mut self, place: &Self::Place, found: &Found<Self::Handle>, stamp: Stamp);

@@ -21,7 +21,9 @@ pub fn reason(plan: &Plan, requirements: &Requirements) -> String {
     let why = match (plan.resolved.flows, plan.resolved.target) {
         (None, _) => format!("takes the most flows, {}", grouped(best.flows)),
         (_, None) => format!("errs least in this memory, {} of lookups", rate(best.total_rate)),
-        _ => format!("takes the least memory that will do, {:.1} bits per flow", best.bits_per_flow),
+        _ => {
+            format!("takes the least memory that will do, {:.1} bits per flow", best.bits_per_flow)
+        }
     };
     let (accesses, first) = (best.memory_accesses, plan.options.first());
     let lines = match first {

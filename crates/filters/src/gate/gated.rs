@@ -131,6 +131,12 @@ impl<S: Store> Store for Gated<S> {
         Found { answer, settled, handle: GatedHandle { at_gate, store: handle } }
     }
 
+    /// A settled answer came from the store.
+    #[inline]
+    fn handle_of(&mut self, place: &Self::Place, answer: Lookup, now: Epoch) -> Self::Handle {
+        GatedHandle { at_gate: false, store: self.store.handle_of(&place.store, answer, now) }
+    }
+
     #[inline]
     fn touch(&mut self, place: &Self::Place, found: &Found<Self::Handle>, stamp: Stamp) {
         match (self.gate_of(found.handle), found.answer) {
