@@ -8,7 +8,7 @@ use super::clock::Tick;
 use crate::flow::{Direction, FlowId, Packet, TcpFlags};
 use crate::machine::{Machine, Outcome};
 use crate::time::Timestamp;
-use acsm_filters::prefetch::prefetch_to_write;
+use acsm_filters::memory::prefetch_to_write;
 use acsm_filters::{Epoch, Lookup};
 
 /// A TCP packet as its flow's state machine sees it. Two fit a cache line, for each crosses from

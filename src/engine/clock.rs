@@ -86,12 +86,6 @@ impl Clock {
         }
     }
 
-    /// Takes in packets up to `time`, all before the [`next_change`](Self::next_change).
-    #[inline]
-    pub fn pass_to(&mut self, time: Timestamp) {
-        self.now = self.now.max(time);
-    }
-
     /// Finds out the tick of `at`, and how long it lasts.
     #[cold]
     fn turn(&mut self, at: u64, phase: u64) {
@@ -108,11 +102,6 @@ impl Clock {
     /// When in the life of flows it is.
     pub fn tick(&self) -> Tick {
         self.tick
-    }
-
-    /// The largest time so far.
-    pub fn now(&self) -> Timestamp {
-        self.now
     }
 
     /// Lets time pass without a packet. Says which epoch it is if a whole one has passed in

@@ -57,7 +57,9 @@ pub struct Dispatcher {
     /// The context of packets before `next_change`, where nothing but time changes it.
     context: PacketContext,
     next_change: Timestamp,
-    /// The latest idle tick.
+    /// The latest time of a packet…
+    latest: Timestamp,
+    /// …and of an idle tick.
     idle_until: Timestamp,
     lost_frames: u64,
 }
@@ -76,6 +78,7 @@ impl Dispatcher {
             top: plan.top_talkers.then(TopTalkers::default),
             context,
             next_change: Timestamp::default(),
+            latest: Timestamp::default(),
             idle_until: Timestamp::default(),
             lost_frames: 0,
         }
@@ -143,8 +146,7 @@ impl Dispatcher {
                 events.add(packet, flow, index, context);
             }
         }
-        self.clock.pass_to(latest);
-        self.warm_up.pass_to(latest);
+        self.latest = self.latest.max(latest);
     }
 
     fn context_of(&mut self, packet: &Packet, flow: (FlowId, Direction)) -> PacketContext {
@@ -171,7 +173,7 @@ impl Dispatcher {
     pub fn note_losses(&mut self, lost_frames: u64) {
         if lost_frames > self.lost_frames {
             self.lost_frames = lost_frames;
-            self.warm_up.lost();
+            self.warm_up.lost(self.latest);
             self.next_change = Timestamp::default();
         }
     }
@@ -183,7 +185,7 @@ impl Dispatcher {
 
     /// The latest time of a packet or an idle tick.
     pub fn time(&self) -> Timestamp {
-        self.idle_until.max(self.clock.now())
+        self.latest.max(self.idle_until)
     }
 
     /// Whether rules about packets without a session are muted.

@@ -112,9 +112,10 @@ impl WarmUp {
         self.looks_one_way = judged >= FLOWS_TO_JUDGE && self.two_way * 10 < judged;
     }
 
-    /// Packets were lost, so flows may have begun or ended unseen, as before the start: the warm-up
-    /// begins again.
-    pub fn lost(&mut self) {
+    /// Packets were lost after this time, so flows may have begun or ended unseen, as before the
+    /// start: the warm-up begins again.
+    pub fn lost(&mut self, latest: Timestamp) {
+        self.now = self.now.max(latest);
         self.first = self.first.map(|_| self.now);
     }
 
@@ -174,7 +175,7 @@ mod tests {
             observe(&mut warm_up, Timestamp::new(secs, 0), FlowId(1), Direction::Forward);
             assert_eq!(warm_up.mutes_no_session(), mute, "{secs}");
         }
-        warm_up.lost();
+        warm_up.lost(Timestamp::new(1100, 0));
         assert!(warm_up.mutes_no_session());
         observe(&mut warm_up, Timestamp::new(1160, 0), FlowId(1), Direction::Forward);
         assert!(!warm_up.mutes_no_session());

@@ -8,7 +8,7 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use acsm_filters::rng::mix;
+use acsm_filters::digest::mix;
 
 /// An IP network whose hosts are numbered from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

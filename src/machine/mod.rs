@@ -18,7 +18,6 @@
 
 mod limits;
 mod rule;
-mod rule_set;
 mod rules;
 mod suppression;
 mod table;
@@ -28,7 +27,6 @@ pub use rule::{
     Category, Counted, Counterparts, GENERATOR_ID, Preset, Rule, RuleKind, RuleList, ThresholdKey,
     ThresholdRule,
 };
-pub use rule_set::{RuleId, RuleSet};
 pub use rules::{Rules, RulesError, SHIPPED, Warning};
 pub use suppression::{SuppressionError, Suppressions};
-pub use table::{Input, Machine, Next, Outcome, StateInfo};
+pub use table::{Input, Machine, Next, Outcome, RuleId, RuleSet, StateInfo};

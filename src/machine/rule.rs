@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::rule_set::{RuleId, RuleSet};
+use super::table::{RuleId, RuleSet};
 
 /// The generator id of all our alerts: text rules, as Suricata and Snort count them.
 pub const GENERATOR_ID: u32 = 1;

@@ -17,8 +17,8 @@
 //! agree in all, which shows at rates near 1e-5.
 
 use crate::digest::FlowId;
+use crate::digest::mix;
 use crate::line::Usage;
-use crate::rng::mix;
 use crate::spec::{BLOCKED_LINES_LIMIT, HASHES_LIMIT, LayoutKind, Sizing};
 use crate::stats::StoreStats;
 

@@ -43,7 +43,6 @@
 //!
 //! | modules | subject |
 //! |---|---|
-//! | `digest`, `rng`, `memory`, `prefetch` | keyed digests, seeded randomness, tables in huge pages |
 //! | `spec` | from a specification to cells, hashes and bits |
 //! | `store`, `state`, `stats`, `error` | the interface |
 //! | `aging` | epochs and stamps: the aging rule |
@@ -78,7 +77,6 @@ mod kbf;
 mod layout;
 mod line;
 pub mod memory;
-pub mod prefetch;
 mod recycling;
 pub mod rng;
 mod sbf;

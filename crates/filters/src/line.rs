@@ -18,8 +18,8 @@ use std::ops::DerefMut;
 use crate::aging::{Age, Epoch, StampPlanes, is_all_stale, is_in_window};
 use crate::digest::FlowId;
 use crate::error::StoreError;
+use crate::memory::prefetch;
 use crate::memory::{Arena, Table, allocate_in};
-use crate::prefetch::prefetch;
 use crate::spec::{LINE_BYTES, Sizing};
 
 /// The bytes of a line. No alignment is required; in an [`Arena`] each line is one cache line.

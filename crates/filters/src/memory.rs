@@ -1,4 +1,4 @@
-//! Memory for tables with random access.
+//! Memory for tables with random access, and prefetching from it.
 //!
 //! Tables that are used together are allocated together, so that the system can back them with huge
 //! pages: then an access needs no walk through the page tables, and a program that starts takes one
@@ -183,6 +183,41 @@ pub(crate) fn allocate_in<T: Copy>(
 ) -> Result<Table<T>, StoreError> {
     let bytes = len.saturating_mul(size_of::<T>());
     arena.table(len, value).ok_or(StoreError::OutOfMemory { bytes })
+}
+
+/// Starts loading the cache line of `element` without waiting for it.
+#[inline(always)]
+pub fn prefetch<T>(element: Option<&T>) {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(element) = element {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: SSE is part of x86_64, and a prefetch reads and writes nothing, whatever the
+        // address; this one comes from a live reference besides.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(element).cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = element;
+}
+
+/// The same for an element that will be overwritten and was last used by another core: the cache
+/// line is loaded exclusively.
+#[inline(always)]
+pub fn prefetch_to_write<T>(element: Option<&T>) {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(element) = element {
+        let address = std::ptr::from_ref(element);
+        // SAFETY: a prefetch reads and writes nothing, whatever the address. A processor of x86_64
+        // that does not know it takes it for no operation.
+        unsafe {
+            std::arch::asm!(
+                "prefetchw [{address}]",
+                address = in(reg) address,
+                options(nostack, preserves_flags, readonly)
+            );
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = element;
 }
 
 #[cfg(test)]

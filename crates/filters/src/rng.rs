@@ -1,6 +1,8 @@
 //! Seeded randomness with output that never changes: the same seed gives the same bytes, on every
 //! machine and in every version.
 
+use crate::digest::{GOLDEN, mix};
+
 /// A SplitMix64 generator (Steele, Lea, Flood 2014): small, fast, full period, any seed is good.
 #[derive(Debug, Clone)]
 pub struct Random {
@@ -39,16 +41,6 @@ impl Random {
     pub const fn chance(&mut self, p: f64) -> bool {
         self.unit() < p
     }
-}
-
-const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
-
-/// SplitMix64's finalizer: a bijection that spreads every input bit over all output bits.
-#[inline]
-pub const fn mix(x: u64) -> u64 {
-    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ (x >> 31)
 }
 
 #[cfg(test)]

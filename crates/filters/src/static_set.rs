@@ -7,9 +7,9 @@
 //! is no store for flows: it serves lists of addresses or keys that are built once and queried
 //! often.
 
+use crate::digest::mix;
 use crate::error::StoreError;
 use crate::memory::allocate;
-use crate::rng::mix;
 
 /// Bits of a word for elements; the last bit is its flag.
 const SLOTS: u64 = u64::BITS as u64 - 1;

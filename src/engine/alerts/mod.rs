@@ -2,17 +2,14 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `raw` | alerts as shards raise them |
 //! | `merge` | the alerts of all shards and thresholds in packet order, to the [`Sink`] |
 //! | `limits` | cool-downs, budget, suppression: which alerts are shown |
 
 pub(super) mod limits;
 pub(super) mod merge;
-pub(super) mod raw;
 
 pub use limits::Suppressed;
-pub use merge::{AlertCounts, AlertDifference};
-pub use raw::RawAlert;
+pub use merge::{AlertCounts, AlertDifference, RawAlert};
 
 use std::io;
 

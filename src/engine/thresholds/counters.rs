@@ -6,8 +6,8 @@
 //! back starts from nothing: counts may be too low, never too high.
 
 use super::distinct::Bitmap;
+use acsm_filters::memory::prefetch;
 use acsm_filters::memory::{Arena, Table};
-use acsm_filters::prefetch::prefetch;
 
 const SLICES: usize = 4;
 const WAYS: usize = 8;

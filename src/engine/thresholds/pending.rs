@@ -7,8 +7,8 @@
 //! what goes on beside it. What is not watched is counted.
 
 use crate::flow::Packet;
+use acsm_filters::memory::prefetch;
 use acsm_filters::memory::{Arena, Table};
-use acsm_filters::prefetch::prefetch;
 
 const NONE: u32 = u32::MAX;
 const EMPTY: u64 = u64::MAX;

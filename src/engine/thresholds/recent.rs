@@ -7,8 +7,8 @@
 //! a flow that is forgotten costs time, not alerts, as its next answer clears it. A false "seen"
 //! (3 to 7 %, the older or both generations full) makes a probe go uncounted.
 
+use acsm_filters::memory::prefetch;
 use acsm_filters::memory::{Arena, Table};
-use acsm_filters::prefetch::prefetch;
 
 /// A generation is full with so many keys per 64-bit word on average.
 const KEYS_PER_BLOCK: usize = 8;

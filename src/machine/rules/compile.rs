@@ -8,8 +8,8 @@ use super::source::Parsed;
 use super::states::States;
 use super::transitions::Row;
 use crate::flow::Direction;
-use crate::machine::rule_set::{RuleId, RuleSet};
 use crate::machine::table::{Input, Machine, Next, Outcome};
+use crate::machine::table::{RuleId, RuleSet};
 use acsm_filters::State;
 
 /// Everything that decides a step.

@@ -10,7 +10,7 @@ use super::states::{Positions, States};
 use super::values::{COUNTED, FlagCondition, THRESHOLD_KEYS, duration_nanos, flags, named};
 use crate::machine::limits::{AlertLimits, NetworkError};
 use crate::machine::rule::{Preset, Rule, RuleKind, RuleList, ThresholdRule};
-use crate::machine::rule_set::{RuleId, RuleSet};
+use crate::machine::table::{RuleId, RuleSet};
 use crate::time::NANOS_PER_SEC;
 
 /// The longest window and cool-down: beyond a day a count means something else.

@@ -10,8 +10,8 @@ use super::states::{Declared, NEXT, Positions, States};
 use super::values::{FlagCondition, flags};
 use crate::flow::Direction;
 use crate::machine::rule::{RuleKind, RuleList};
-use crate::machine::rule_set::{RuleId, RuleSet};
 use crate::machine::table::{Input, Next};
+use crate::machine::table::{RuleId, RuleSet};
 use acsm_filters::State;
 
 /// One row.

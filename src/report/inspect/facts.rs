@@ -160,7 +160,7 @@ impl Hasher for DigestHasher {
     fn write(&mut self, bytes: &[u8]) {
         // Not reached by `DigestedKey`, which writes one word.
         for &byte in bytes {
-            self.0 = acsm_filters::rng::mix(self.0 ^ u64::from(byte));
+            self.0 = acsm_filters::digest::mix(self.0 ^ u64::from(byte));
         }
     }
 

@@ -5,7 +5,7 @@ use super::index::Index;
 use crate::aging::{Age, Epoch, Stamp};
 use crate::digest::FlowId;
 use crate::error::StoreError;
-use crate::prefetch::prefetch;
+use crate::memory::prefetch;
 use crate::state::{Lookup, State};
 use crate::stats::StoreStats;
 use crate::store::{Found, Insertion, Store};
@@ -324,7 +324,7 @@ mod tests {
     }
 
     fn id(flow: u64) -> FlowId {
-        FlowId(crate::rng::mix(flow).into())
+        FlowId(crate::digest::mix(flow).into())
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use crate::error::StoreError;
 use crate::memory::allocate;
-use crate::prefetch::prefetch;
+use crate::memory::prefetch;
 
 /// The slot of an entry with this tag.
 #[derive(Debug, Clone, Copy)]

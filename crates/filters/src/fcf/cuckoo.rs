@@ -16,8 +16,8 @@
 use super::buckets::{Bucket, Buckets, Slot};
 use crate::aging::Epoch;
 use crate::digest::FlowId;
+use crate::digest::mix;
 use crate::line::LineArray;
-use crate::rng::mix;
 
 /// Where a flow can be found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,9 +3,9 @@
 use crate::aging::Epoch;
 use crate::dbf::{Dbf, DbfPlace};
 use crate::digest::FlowId;
+use crate::digest::mix;
 use crate::error::StoreError;
 use crate::recycling::Erase;
-use crate::rng::mix;
 use crate::spec::{LayoutKind, RecycleAt, Sizing};
 use crate::state::{Lookup, State};
 use crate::stats::GateStats;

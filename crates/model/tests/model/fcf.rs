@@ -1,6 +1,7 @@
 //! `fcf` against a simulated cuckoo table with fingerprints short enough to err.
 
-use acsm_filters::rng::{Random, mix};
+use acsm_filters::Random;
+use acsm_filters::digest::mix;
 use acsm_model::{ErrorRates, StateMix, fcf};
 
 use crate::evidence::assert_in_interval;

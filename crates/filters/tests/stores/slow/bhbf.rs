@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use super::{Counts, Grid, Shape, Slow};
 use crate::support::Flow;
-use acsm_filters::rng::mix;
+use acsm_filters::digest::mix;
 use acsm_filters::{Lookup, State};
 
 const CODES: [u32; 16] =

@@ -3,7 +3,7 @@
 
 use super::{Counts, Slow};
 use crate::support::Flow;
-use acsm_filters::rng::mix;
+use acsm_filters::digest::mix;
 use acsm_filters::{Lookup, State};
 
 pub struct SlowFcf {

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use super::{Counts, Grid, Shape, Slow};
 use crate::support::Flow;
-use acsm_filters::rng::mix;
+use acsm_filters::digest::mix;
 use acsm_filters::{Lookup, State};
 
 pub struct SlowGate {

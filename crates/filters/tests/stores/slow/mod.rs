@@ -12,7 +12,7 @@ pub mod recycling;
 pub mod sbf;
 
 use crate::support::Flow;
-use acsm_filters::rng::mix;
+use acsm_filters::digest::mix;
 use acsm_filters::{LayoutKind, Lookup, State};
 
 /// What the slow stores count.
