@@ -1,44 +1,74 @@
 //! # acsm: TCP flow state in small, fixed memory
 //!
 //! ```text
-//! PacketSource → parse → dispatch → [ worker: lookup → step → update → age ] × n → Sink → Report
+//! PacketSource → parse → dispatch → batch → [ shard: lookup → step → write → age ] × 16 → merge → limits → Sink
 //! ```
 //!
-//! Nothing flows back but the pressure of bounded queues. A folder is a stage; a file is one
-//! structure, under the name the papers give it.
+//! Sources, stores and sinks are chosen per run; the rest is fixed. Packets keep the order of the capture
+//! within a flow and in everything that is shown; shards work on a batch in any order. Nothing flows back
+//! but the pressure of bounded queues.
 //!
 //! | layer | where | what |
 //! |---|---|---|
+//! | crates | [`acsm_filters`] | `crates/filters`: `Store` and its structures (exact, dbf, sbf, kbf, bhbf, fcf), aging, sizing, keyed digests |
+//! | | [`acsm_model`] | `crates/model`: closed forms for the errors of the structures |
 //! | A vocabulary | [`time`] | nanoseconds, from packets |
-//! | | [`flow`] | `Packet`, `TcpFlags`; `FlowKey`, and `FlowId`, its keyed digest |
-//! | | [`state`] | `State`, `Lookup`: known, absent, don't know |
-//! | | [`spec`] | `StoreSpec`: which store, and what it takes |
-//! | | [`hash`], [`random`] | keyed digests; seeded randomness |
-//! | | [`memory`] | tables that lie together, in huge pages where there are any |
-//! | | [`prefetch`] | telling the processor what will be needed soon |
 //! | | [`units`] | numbers as people write them |
-//! | B pure core | [`machine`] | what a packet means for its flow; rules |
-//! | | [`store`] | `Store`: exact, dbf, sbf, kbf, bhbf, fcf; aging |
-//! | | [`model`] | closed forms, by the names of the stores; plans |
-//! | C pipeline | [`capture`] | `PacketSource`, `Frame`; file readers, network interfaces; parsing to TCP; recording |
-//! | | [`engine`] | one run: workers that drive flows, the exact shadow, thresholds, alerts in order; or many runs compared |
-//! | D outputs | [`report`] | what people and programs get to see: summaries, EVE lines, reports |
-//! | | [`live`] | a live run while it is running: monitor, dashboard, metrics, web page |
-//! | E tools | [`generate`] | a seeded generator of labelled traces |
-//! | F commands | [`cmd`] | one file a verb |
+//! | | [`flow`] | `Packet`, `TcpFlags`; `FlowKey`, and `FlowId`, its keyed digest |
+//! | B rules | [`machine`] | what a packet means for its flow; rules files |
+//! | C pipeline | [`capture`] | `PacketSource`, `Frame`; file readers, network interfaces; parsing to TCP; writing pcap |
+//! | | [`engine`] | one run: dispatcher, worker pool, shards, exact shadow, thresholds, alerts in order; many runs compared; plans |
+//! | D outputs | [`report`] | what people and programs read: summaries, EVE lines, reports |
+//! | | [`generate`] | a seeded generator of labelled traces |
+//! | E live | [`live`] | a live run while it is running: monitor, dashboard, metrics, web page |
+//! | F commands | [`cmd`] | one file or folder per command |
 //!
-//! Imports go upward only: A ← B ← C ← D ← E ← F; `tests/tidy.rs` holds us to it. `store` and
-//! `machine` do not know each other: the worker joins them. `model` does not look at `store`: theory
-//! stays evidence of its own.
+//! Imports go upward only: A ← B ← C ← D ← E ← F, and never in a circle within a folder; `tests/repository/tidy`
+//! checks both. The crates know nothing of the program, nor of each other: theory is independent evidence.
+//! Stores and machines do not know each other: the loop in [`engine::shard`] joins them.
+//!
+//! `CONTRIBUTING.md` lists the files to touch for a new store, link type, rule, output, metric or command.
 //!
 //! # Following a packet
 //!
-//! [`capture::file`] finds its record, or [`capture::live`] takes it from an interface;
-//! [`capture::parse`] finds the TCP header in it. The engine's front
-//! turns it into a flow and hands it, in a batch, to the worker that owns the flow's shard. There
-//! [`store::Store::lookup`] says what is known of the flow, [`machine::Machine::step`] what the packet
-//! means for it, and the store is written. What the rules say of it comes back in packet order, is
-//! thinned out, and goes to an [`engine::Sink`].
+//! `acsm replay --backend kbf --alerts f x.pcap`, from the record in the file to the line of EVE JSON, start-up
+//! and thresholds aside: 31 files, in the order in which the packet meets them.
+//!
+//! 1. `src/engine/run.rs`: asks for a batch, sends it to the shards, takes what they found
+//! 2. `src/engine/dispatch.rs`: fills the batch in groups of 16 packets
+//! 3. `src/capture/file/source.rs`: the current input, with its time window and filter
+//! 4. `src/capture/file/pcap.rs`: finds the record
+//! 5. `src/capture/file/buffer.rs`: has its bytes
+//! 6. `src/capture/source.rs`: parses it into a slot of the batch, and counts it
+//! 7. `src/capture/parse/fast.rs`: finds the TCP header
+//! 8. `src/flow/group.rs`: the flows of a group of packets
+//! 9. `crates/filters/src/digest/mod.rs`: their keyed digests
+//! 10. `src/engine/clock.rs`: the epoch of the packet
+//! 11. `src/engine/warm_up.rs`: whether "no session" rules are muted
+//! 12. `src/engine/batch.rs`: its event, among those of its shard
+//! 13. `src/engine/pool.rs`: a thread takes the batch and a shard
+//! 14. `src/engine/stages.rs`: gives the shard its events and the rules
+//! 15. `src/engine/shard.rs`: the loop: look up, step, write, sweep
+//! 16. `src/engine/lookup_cache.rs`: knows the answer if the flow was seen just before
+//! 17. `crates/filters/src/gate/gated.rs`: the store, behind its gate if it has one
+//! 18. `crates/filters/src/cell_filter.rs`: what filters of shared cells have in common
+//! 19. `crates/filters/src/layout.rs`: which cells the flow has
+//! 20. `crates/filters/src/cells.rs`: the values of its cells in a line
+//! 21. `crates/filters/src/line.rs`: the line of 64 bytes, with its stamps
+//! 22. `crates/filters/src/aging.rs`: which stamps are alive
+//! 23. `crates/filters/src/kbf.rs`: from the values to the state, and back
+//! 24. `src/machine/table.rs`: what the packet means in that state
+//! 25. `src/engine/alerts/raw.rs`: the alert as the shard raises it
+//! 26. `src/engine/alerts/merge.rs`: alerts of all shards in packet order
+//! 27. `src/engine/alerts/limits.rs`: whether it is shown
+//! 28. `src/machine/suppression.rs`: whether the user's list suppresses it
+//! 29. `src/report/alert/output.rs`: the sink
+//! 30. `src/report/alert/eve.rs`: its line
+//! 31. `src/report/alert/lines.rs`: writes whole lines
+//!
+//! They use small types and helpers in 12 more: `src/time.rs`, `src/flow/mod.rs`, `src/engine/stats.rs`,
+//! `src/machine/rule.rs`, `src/machine/rule_set.rs`, `src/report/alert/mod.rs`, and in `crates/filters/src`
+//! `digest/wide.rs`, `memory.rs`, `prefetch.rs`, `rng.rs`, `state.rs`, `store.rs`.
 //!
 //! ```
 //! use acsm::capture::parse::Parser;
@@ -57,32 +87,34 @@
 //! # What holds everywhere
 //!
 //! - The core reads no clock: time arrives with packets, so a replay gives the same result however
-//!   fast it runs. All randomness comes from a seed. What comes out does not depend on the number of
+//!   fast it runs. All randomness comes from a seed. The result does not depend on the number of
 //!   workers.
-//! - No input makes it panic, and no file and no peer decides how much memory is taken, but where exact
-//!   answers are asked for: `inspect`, `exact` without `--memory`, `--verify` and `compare` grow with
-//!   the number of flows.
-//! - Nothing per packet allocates, locks, formats or dispatches dynamically: the store is chosen once
-//!   per run ([`store::with_store`]), and all behind it is generic.
-//! - Threads hand over through bounded queues: workers, those that decompress or capture. The two
-//!   that only show a live run, its dashboard and its HTTP server, look at a
+//! - No input causes a panic, and no file and no peer determines how much memory is used, except where exact
+//!   answers are requested: `inspect`, `exact` without `--memory`, `--verify`, `compare` and `plan --trace`
+//!   grow with the number of flows.
+//! - A packet that raises no alert causes no allocation, lock, formatting or dynamic call of its own: a source is
+//!   called once per group of packets, a [`Shard`](engine::shard::Shard) once per batch, and everything below it is
+//!   generic in the store.
+//! - One loop drives flows ([`engine::shard`]): `replay`, `live`, `--verify`, `compare` and `plan --trace` run it.
+//! - Threads pass data through bounded queues: workers, and threads that decompress or capture. The two
+//!   that only display a live run, its dashboard and its HTTP server, read a
 //!   [`live::SharedSnapshot`]: the capture never waits for either, and neither can change anything
-//!   but that the run ends.
-//! - `unsafe` is denied, but in the few files that ask the processor, the kernel or the allocator for
-//!   what no safe function gives; each use has its SAFETY line.
+//!   except end the run.
+//! - `unsafe` is denied, except in the few files that ask the processor, the kernel or the allocator for
+//!   what no safe function provides; each use has its SAFETY comment.
 //! - Each layer has its own small error type: its message is about its own layer, the cause is in
-//!   `source()`.
+//!   `source()`. Names of options and advice are added by [`cmd`].
 //!
 //! # What is deliberately absent
 //!
-//! - **Reassembly and payloads.** Flags, addresses and ports are all that is looked at; sequence
+//! - **Reassembly and payloads.** Only flags, addresses, ports and lengths are looked at; sequence
 //!   numbers are not.
 //! - **Memory maps.** A file that shrinks under one kills the process; block reads also serve pipes.
-//! - **A registry of plug-ins.** Stores, link types and verbs are visible `match`es.
+//! - **A registry of plug-ins.** Stores, link types and commands are visible `match`es.
 //! - **Reordering.** Packets are taken in the order of the file; time that runs backwards is held at
 //!   the latest seen.
 //! - **TLS, and an async runtime.** The HTTP server shows one run to few readers: one thread and
-//!   `poll`; a reverse proxy has the rest.
+//!   `poll`; a reverse proxy provides the rest.
 //! - **Listing what a filter holds.** It cannot: figures that are estimates say so.
 
 pub mod capture;

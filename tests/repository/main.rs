@@ -1,6 +1,7 @@
 //! The repository itself: the source's style, and documents, packaging and bundled traces that must
 //! say what the program does.
 
+mod contributing;
 mod dist;
 mod docs;
 mod readme;
