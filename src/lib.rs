@@ -32,7 +32,7 @@
 //! # Following a packet
 //!
 //! `acsm replay --backend kbf --alerts f x.pcap`, from the record in the file to the line of EVE JSON, start-up
-//! and thresholds aside: 31 files, in the order in which the packet meets them.
+//! and thresholds aside: 28 files, in the order in which the packet meets them.
 //!
 //! 1. `src/engine/run.rs`: asks for a batch, sends it to the shards, takes what they found
 //! 2. `src/engine/dispatch.rs`: fills the batch in groups of 16 packets
@@ -42,33 +42,29 @@
 //! 6. `src/capture/source.rs`: parses it into a slot of the batch, and counts it
 //! 7. `src/capture/parse/fast.rs`: finds the TCP header
 //! 8. `src/flow/group.rs`: the flows of a group of packets
-//! 9. `crates/filters/src/digest/mod.rs`: their keyed digests
-//! 10. `src/engine/clock.rs`: the epoch of the packet
-//! 11. `src/engine/warm_up.rs`: whether "no session" rules are muted
-//! 12. `src/engine/batch.rs`: its event, among those of its shard
-//! 13. `src/engine/pool.rs`: a thread takes the batch and a shard
-//! 14. `src/engine/stages.rs`: gives the shard its events and the rules
-//! 15. `src/engine/shard.rs`: the loop: look up, step, write, sweep
-//! 16. `src/engine/lookup_cache.rs`: knows the answer if the flow was seen just before
-//! 17. `crates/filters/src/gate/gated.rs`: the store, behind its gate if it has one
-//! 18. `crates/filters/src/cell_filter.rs`: what filters of shared cells have in common
-//! 19. `crates/filters/src/layout.rs`: which cells the flow has
-//! 20. `crates/filters/src/cells.rs`: the values of its cells in a line
-//! 21. `crates/filters/src/line.rs`: the line of 64 bytes, with its stamps
-//! 22. `crates/filters/src/aging.rs`: which stamps are alive
-//! 23. `crates/filters/src/kbf.rs`: from the values to the state, and back
-//! 24. `src/machine/table.rs`: what the packet means in that state
-//! 25. `src/engine/alerts/raw.rs`: the alert as the shard raises it
-//! 26. `src/engine/alerts/merge.rs`: alerts of all shards in packet order
-//! 27. `src/engine/alerts/limits.rs`: whether it is shown
-//! 28. `src/machine/suppression.rs`: whether the user's list suppresses it
-//! 29. `src/report/alert/output.rs`: the sink
-//! 30. `src/report/alert/eve.rs`: its line
-//! 31. `src/report/alert/lines.rs`: writes whole lines
+//! 9. `crates/filters/src/digest.rs`: their keyed digests
+//! 10. `src/engine/batch.rs`: its event, among those of its shard
+//! 11. `src/engine/pool.rs`: a thread takes the batch and a shard
+//! 12. `src/engine/stages.rs`: gives the shard its events and the rules
+//! 13. `src/engine/store_shard.rs`: the loop: look up, step, write, sweep
+//! 14. `src/engine/lookup_cache.rs`: knows the answer if the flow was seen just before
+//! 15. `crates/filters/src/gate/gated.rs`: the store, behind its gate if it has one
+//! 16. `crates/filters/src/cell_filter.rs`: what filters of shared cells have in common
+//! 17. `crates/filters/src/layout.rs`: which cells the flow has
+//! 18. `crates/filters/src/cells.rs`: the values of its cells in a line
+//! 19. `crates/filters/src/line.rs`: the line of 64 bytes, with its stamps
+//! 20. `crates/filters/src/aging.rs`: which stamps are alive
+//! 21. `crates/filters/src/kbf.rs`: from the values to the state, and back
+//! 22. `src/machine/table.rs`: what the packet means in that state
+//! 23. `src/engine/alerts/merge.rs`: alerts of all shards in packet order
+//! 24. `src/engine/alerts/limits.rs`: whether it is shown
+//! 25. `src/machine/suppression.rs`: whether the user's list suppresses it
+//! 26. `src/report/alert/output.rs`: the sink
+//! 27. `src/report/alert/eve.rs`: its line
+//! 28. `src/report/alert/lines.rs`: writes whole lines
 //!
-//! They use small types and helpers in 12 more: `src/time.rs`, `src/flow/mod.rs`, `src/engine/stats.rs`,
-//! `src/machine/rule.rs`, `src/machine/rule_set.rs`, `src/report/alert/mod.rs`, and in `crates/filters/src`
-//! `digest/wide.rs`, `memory.rs`, `prefetch.rs`, `rng.rs`, `state.rs`, `store.rs`.
+//! They use small types and helpers in 7 more: `src/time.rs`, `src/flow/mod.rs`, `src/engine/stats.rs`,
+//! `src/machine/rule.rs`, `src/report/alert/mod.rs`, `crates/filters/src/memory.rs`, `crates/filters/src/state.rs`.
 //!
 //! ```
 //! use acsm::capture::parse::Parser;

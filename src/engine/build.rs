@@ -1,7 +1,8 @@
 //! From the specification of a store to its shards: the one place where a kind of store becomes a
 //! type.
 
-use super::shard::{Shard, StoreShard};
+use super::shard::Shard;
+use super::store_shard::{PacketKey, StoreShard};
 use crate::flow::{FlowId, FlowKey};
 use acsm_filters::memory::Arena;
 use acsm_filters::{
@@ -105,7 +106,7 @@ impl Builder<'_> {
     /// A shard with this store, behind its gate if it has one.
     fn gated<S>(&self, store: S) -> BuiltShard
     where
-        S: Store<Key: super::shard::PacketKey> + 'static,
+        S: Store<Key: PacketKey> + 'static,
     {
         Ok(Box::new(StoreShard::new(Gated::new(store, self.gate.as_ref())?)))
     }

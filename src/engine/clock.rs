@@ -110,7 +110,8 @@ impl Clock {
         let (Phase::Nanos(nanos), Some(first)) = (self.phase, self.first) else { return None };
         let nanos = nanos.max(1);
         let epoch = time.as_nanos() / nanos;
-        if epoch < first.saturating_add(u64::from(self.tick.epoch.0)).saturating_add(2) {
+        let then = Epoch(u32::try_from(epoch.saturating_sub(first)).unwrap_or(u32::MAX));
+        if !self.tick.epoch.is_forgotten_at(then) {
             return None;
         }
         self.now = self.now.max(Timestamp::from_nanos(epoch * nanos));

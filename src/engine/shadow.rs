@@ -7,7 +7,8 @@
 use super::alerts::{RawAlert, WatchStep};
 use super::batch::Event;
 use super::errors::Errors;
-use super::shard::{Answer, ShardWork, Step, StoreShard};
+use super::shard::{Answer, ShardWork};
+use super::store_shard::{Step, StoreShard};
 use crate::flow::FlowKey;
 use crate::machine::Outcome;
 use acsm_filters::{Expire, History, Lookup, StoreError, StoreSpec};

@@ -53,6 +53,12 @@ impl Epoch {
         Stamp { now: self, half: true }
     }
 
+    /// Whether all that was touched in this epoch or before is stale at `now`.
+    #[inline]
+    pub const fn is_forgotten_at(self, now: Epoch) -> bool {
+        now.0 > self.0 && !self.age(now).is_alive()
+    }
+
     /// The age, at `now`, of what was stamped in this epoch.
     #[inline]
     pub(crate) const fn age(self, now: Epoch) -> Age {
@@ -90,6 +96,12 @@ impl Stamp {
     #[inline]
     pub const fn is_half(self) -> bool {
         self.half
+    }
+
+    /// The last epoch in which something with this stamp is alive.
+    #[inline]
+    pub const fn last_alive(self) -> Epoch {
+        Epoch(if self.half { self.now.0 } else { self.now.0.saturating_add(1) })
     }
 
     /// The epoch that is left on the cell.

@@ -1,6 +1,7 @@
 //! The options of `acsm compare`, and the stores that `--backends` names.
 
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 use clap::{Args, ValueEnum};
 
@@ -182,27 +183,34 @@ pub struct StoreChoice {
     set: fn(&mut StoreSpec),
 }
 
-/// The stores that can be compared: one line per store or variant.
-const STORES: &[StoreChoice] = &[
-    store(Backend::Kbf),
-    variant(Backend::Kbf, "literal", |spec| spec.decode = KbfDecode::Literal),
-    variant(Backend::Kbf, "three-way", |spec| spec.decode = KbfDecode::ThreeWay),
-    store(Backend::Sbf),
-    variant(Backend::Sbf, "paper-kbf", |spec| spec.sbf = SbfRules::PaperKbf),
-    store(Backend::Dbf),
-    variant(Backend::Dbf, "no-counters", |spec| spec.dbf_counters = false),
-    store(Backend::Bhbf),
-    store(Backend::Fcf),
-    store(Backend::Exact),
+/// A variant of a store.
+type Variant = (Backend, &'static str, fn(&mut StoreSpec));
+
+/// Variants of stores: the part of the name after the colon, and what it changes.
+const VARIANTS: [Variant; 4] = [
+    (Backend::Kbf, "literal", |spec| spec.decode = KbfDecode::Literal),
+    (Backend::Kbf, "three-way", |spec| spec.decode = KbfDecode::ThreeWay),
+    (Backend::Sbf, "paper-kbf", |spec| spec.sbf = SbfRules::PaperKbf),
+    (Backend::Dbf, "no-counters", |spec| spec.dbf_counters = false),
 ];
 
-const fn store(backend: Backend) -> StoreChoice {
-    StoreChoice { backend, variant: None, set: |_| {} }
-}
-
-const fn variant(backend: Backend, name: &'static str, set: fn(&mut StoreSpec)) -> StoreChoice {
-    StoreChoice { backend, variant: Some(name), set }
-}
+/// The stores that can be compared: those with variants first, the exact one last.
+static STORES: LazyLock<Vec<StoreChoice>> = LazyLock::new(|| {
+    let variant = |backend| move |(of, ..): &&Variant| *of == backend;
+    let mut backends = Backend::ALL;
+    backends.sort_by_key(|&backend| {
+        let first = VARIANTS.iter().position(|variant| variant.0 == backend);
+        (!backend.is_approximate(), first.unwrap_or(VARIANTS.len()))
+    });
+    let choices = backends.into_iter().flat_map(|backend| {
+        let variants = VARIANTS.iter().filter(variant(backend));
+        let variants = variants.map(|&(_, name, set)| (Some(name), set));
+        let plain: fn(&mut StoreSpec) = |_| {};
+        let all = std::iter::once((None, plain)).chain(variants);
+        all.map(move |(variant, set)| StoreChoice { backend, variant, set })
+    });
+    choices.collect()
+});
 
 impl StoreChoice {
     /// The store of this name.
@@ -228,7 +236,7 @@ impl StoreChoice {
         if !self.backend.has_cells() {
             (spec.hashes, spec.layout) = (None, LayoutKind::Spread);
         }
-        if !matches!(self.backend, Backend::Kbf | Backend::Sbf) {
+        if !self.backend.info().cell_bits_can_be_chosen {
             spec.cell_bits = None;
         }
     }
@@ -240,7 +248,7 @@ mod tests {
 
     #[test]
     fn names_start_with_the_backend_and_are_found() {
-        for store in STORES {
+        for store in STORES.iter() {
             let name = store.name();
             assert_eq!(StoreChoice::parse(&name).unwrap().name(), name);
             assert_eq!(name.split(':').next(), Some(store.backend.name()));

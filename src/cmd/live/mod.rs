@@ -24,6 +24,7 @@ use clap::Args;
 use super::alert_output::{AlertDestination, ExistingFile};
 use super::run_args::{OUTPUT, RUN, RunArgs};
 use super::{run_args, signals, stderr};
+use crate::capture::live::InterfaceCounts;
 use crate::capture::record::{Recorder, RecordingSource};
 use crate::engine::{ActiveRules, RunPlan, RunResult, run as run_engine};
 use crate::live::alerts::{AlertFanout, AlertSink};
@@ -183,9 +184,7 @@ pub fn run(args: &LiveArgs) -> anyhow::Result<ExitCode> {
     };
     drop(screen);
     process::notify_stopping();
-    if let Some(recorder) = recorder {
-        recorder.borrow_mut().finish();
-    }
+    recorder.iter().for_each(|recorder| recorder.borrow_mut().finish());
     let Some(outcome) = run_args::outcome(result, &destination)? else {
         return Ok(ExitCode::SUCCESS);
     };
@@ -196,12 +195,21 @@ pub fn run(args: &LiveArgs) -> anyhow::Result<ExitCode> {
     let plan = RunPlan { active: monitor.rules(), ..plan.clone() };
     let prediction = args.run.predict(&plan, &sizing, &outcome);
     let context = Context { plan: &plan, sizing, prediction, trace, seconds };
-    let (summary, interfaces) = (Summary::new(&outcome, context), counts.interfaces());
-    let summary = LiveSummary { summary, seed: seed.to_string(), interfaces };
-    args.run.print_summary(&destination, &summary, |mut out| {
-        capture_page(&mut out, &summary, &outcome)
-    })?;
+    print(args, &destination, (seed, counts.interfaces()), &outcome, context)?;
     result_of(outcome, recorder)
+}
+
+fn print(
+    args: &LiveArgs,
+    destination: &AlertDestination,
+    (seed, interfaces): (u64, Vec<InterfaceCounts>),
+    outcome: &RunResult,
+    context: Context<'_>,
+) -> anyhow::Result<ExitCode> {
+    let summary = Summary::new(outcome, context);
+    let summary = LiveSummary { summary, seed: seed.to_string(), interfaces };
+    let page = |mut out: &mut dyn io::Write| capture_page(&mut out, &summary, outcome);
+    args.run.print_summary(destination, &summary, page)
 }
 
 /// An error with all its causes.

@@ -153,8 +153,7 @@ impl Census {
     }
 
     fn until(&self, state: State, tick: Tick) -> u32 {
-        let half_open = self.half_open[state.index()] && !tick.is_late;
-        tick.epoch.0.saturating_add(u32::from(!half_open))
+        tick.stamp(self.half_open[state.index()]).last_alive().0
     }
 
     fn insert(&mut self, number: u32, state: State, time: Timestamp, tick: Tick) {

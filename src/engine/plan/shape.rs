@@ -4,7 +4,7 @@
 use crate::flow::FlowId;
 use acsm_filters::{
     Backend, CellFormat, Expire, FCF_BUCKET_SLOTS, Footprint, LayoutKind, MEMORY_LIMIT_BYTES,
-    StoreSpec, narrowest_cell_bits,
+    StoreSpec,
 };
 
 const SHARDS: f64 = FlowId::SHARDS as f64;
@@ -51,9 +51,9 @@ impl Shape {
         self.backend.has_cells()
     }
 
-    /// The narrowest cells for so many states, k of them per flow.
-    pub const fn cell_format(self, states: usize, hashes: usize) -> CellFormat {
-        let cell_bits = narrowest_cell_bits(self.backend, states);
+    /// The narrowest cells for this many states, k of them per flow.
+    pub fn cell_format(self, states: usize, hashes: usize) -> CellFormat {
+        let cell_bits = self.backend.narrowest_cell_bits(states);
         CellFormat { cell_bits, hashes, layout: self.layout, expire: self.expire }
     }
 

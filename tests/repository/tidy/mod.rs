@@ -25,9 +25,8 @@ const OUTSIDE_CORE: &[&str] = &["src/cmd/", "src/live/"];
 
 /// Files that may hold `unsafe`, each use with a SAFETY comment.
 const UNSAFE_ALLOWED: &[&str] = &[
-    "crates/filters/src/digest/wide.rs",
+    "crates/filters/src/digest.rs",
     "crates/filters/src/memory.rs",
-    "crates/filters/src/prefetch.rs",
     "src/capture/live/enabled/linux_sockets.rs",
     "tests/allocations.rs",
 ];

@@ -1,5 +1,13 @@
 //! The stores there are: one table with the name, description and capabilities of each.
 
+use super::{BHBF_CELL_BITS, BHBF_TABLE_COUNTS, kbf_cell_bits, kbf_code_bits};
+use crate::digest::FlowId;
+use crate::state::State;
+
+const SHARDS: u64 = FlowId::SHARDS as u64;
+/// A mask of states has one bit for each.
+const MASK_BITS: u64 = State::LIMIT as u64;
+
 /// The structures that can keep flow state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Backend {
@@ -30,7 +38,7 @@ pub enum Storage {
 }
 
 /// One row of the table of stores.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub struct StoreInfo {
     /// Its name on the command line and in reports.
     pub name: &'static str,
@@ -43,6 +51,10 @@ pub struct StoreInfo {
     pub approximate: bool,
     /// Whether the width of a cell can be chosen.
     pub cell_bits_can_be_chosen: bool,
+    /// The width of the narrowest cells for a number of states, without stamps; 0 without cells.
+    pub narrowest_cell_bits: fn(states: usize) -> u32,
+    /// Tables for decoding, in bits, for all shards together.
+    pub table_bits: fn(states: usize) -> u64,
     /// Whether flows are told apart by their full key; all others use the digest alone.
     pub needs_full_key: bool,
     /// Whether a flow whose state is not known can still be given a new one.
@@ -55,6 +67,8 @@ const CELLS: StoreInfo = StoreInfo {
     storage: Storage::Cells,
     approximate: true,
     cell_bits_can_be_chosen: false,
+    narrowest_cell_bits: |_| 0,
+    table_bits: |_| 0,
     needs_full_key: false,
     writes_without_old_state: false,
 };
@@ -85,12 +99,15 @@ impl Backend {
             Backend::Dbf => StoreInfo {
                 name: "dbf",
                 description: "Direct Bloom filter of (flow, state)",
+                narrowest_cell_bits: |_| 2, // a counter
                 ..CELLS
             },
             Backend::Sbf => StoreInfo {
                 name: "sbf",
                 description: "Stateful Bloom filter, with \"don't know\"",
                 cell_bits_can_be_chosen: true,
+                // 16 states, "don't know", empty: 5 bits; and a 3-bit count.
+                narrowest_cell_bits: |_| 8,
                 writes_without_old_state: true,
                 ..CELLS
             },
@@ -98,11 +115,17 @@ impl Backend {
                 name: "kbf",
                 description: "Key-value Bloom filter: superimposed encodings of states",
                 cell_bits_can_be_chosen: true,
+                narrowest_cell_bits: |states| if kbf_cell_bits(states) <= 8 { 8 } else { 16 },
+                // For each shard, and for cells of one, two and three flows: a 16-bit mask per sum.
+                table_bits: |states| SHARDS * 3 * (1 << kbf_code_bits(states)) * MASK_BITS,
                 ..CELLS
             },
             Backend::Bhbf => StoreInfo {
                 name: "bhbf",
                 description: "B_h-sequence Bloom filter: sums of salted codes; 16-bit cells, few of them",
+                narrowest_cell_bits: |_| BHBF_CELL_BITS,
+                // One for all shards: a mask for each count, none included, and each 12-bit sum.
+                table_bits: |_| (u64::from(BHBF_TABLE_COUNTS) + 1) * (1 << 12) * MASK_BITS,
                 ..CELLS
             },
             Backend::Fcf => StoreInfo {
@@ -123,6 +146,11 @@ impl Backend {
     /// and the store can recycle.
     pub const fn has_cells(self) -> bool {
         matches!(self.info().storage, Storage::Cells)
+    }
+
+    /// The width of its narrowest cells for so many states, without stamps; 0 without cells.
+    pub fn narrowest_cell_bits(self, states: usize) -> u32 {
+        (self.info().narrowest_cell_bits)(states)
     }
 
     /// Whether answers can be wrong, and the number of live flows is an estimate.

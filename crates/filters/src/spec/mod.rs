@@ -164,21 +164,6 @@ const fn kbf_cell_bits(states: usize) -> u32 {
     3 + kbf_code_bits(states)
 }
 
-/// The width of the narrowest cells that hold so many states, without stamps; 0 for stores without
-/// cells.
-pub const fn narrowest_cell_bits(backend: Backend, states: usize) -> u32 {
-    match backend {
-        Backend::Exact | Backend::Fcf => 0,
-        // A counter.
-        Backend::Dbf => 2,
-        // 16 states, "don't know", empty: 5 bits; and a 3-bit count.
-        Backend::Sbf => 8,
-        Backend::Kbf if kbf_cell_bits(states) <= 8 => 8,
-        Backend::Kbf => 16,
-        Backend::Bhbf => BHBF_CELL_BITS,
-    }
-}
-
 impl StoreSpec {
     /// A store of this kind with default settings: a million flows at 1 % false positives.
     pub fn new(backend: Backend, states: usize) -> StoreSpec {

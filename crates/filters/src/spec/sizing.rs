@@ -12,10 +12,9 @@ use super::footprint::{
 };
 use super::layout::{best_hashes, most_hashes};
 use super::{
-    BHBF_CELL_BITS, BHBF_TABLE_COUNTS, BLOCKED_LINES_LIMIT, Backend, Budget, CellFormat, Expire,
-    Footprint, HASHES_LIMIT, LINE_BYTES, LayoutKind, MEMORY_LIMIT_BYTES, RecycleAt, Sizing,
-    SlotFormat, SpecError, Storage, StoreSpec, fcf_buckets_per_line, kbf_cell_bits, kbf_code_bits,
-    narrowest_cell_bits,
+    BHBF_CELL_BITS, BLOCKED_LINES_LIMIT, Backend, Budget, CellFormat, Expire, Footprint,
+    HASHES_LIMIT, LINE_BYTES, LayoutKind, MEMORY_LIMIT_BYTES, RecycleAt, Sizing, SlotFormat,
+    SpecError, Storage, StoreSpec, fcf_buckets_per_line, kbf_cell_bits,
 };
 use crate::digest::FlowId;
 use crate::state::State;
@@ -128,7 +127,7 @@ impl StoreSpec {
     }
 
     fn resolve_cell_bits(&self) -> Result<u32, SpecError> {
-        let narrowest = narrowest_cell_bits(self.backend, self.states);
+        let narrowest = self.backend.narrowest_cell_bits(self.states);
         let Some(bits) = self.cell_bits else {
             let without_counters = self.backend == Backend::Dbf && !self.dbf_counters;
             return Ok(if without_counters { 1 } else { narrowest });
@@ -288,13 +287,7 @@ impl StoreSpec {
         if bytes > MEMORY_LIMIT_BYTES as f64 {
             return Err(SpecError::TooLarge { bytes });
         }
-        let table_bits = match self.backend {
-            // For each shard, and for cells of one, two and three flows: a 16-bit mask per sum.
-            Backend::Kbf => SHARDS * 3 * (1 << kbf_code_bits(self.states)) * State::LIMIT as u64,
-            // One for all shards: a mask for each count, none included, and each 12-bit sum.
-            Backend::Bhbf => (u64::from(BHBF_TABLE_COUNTS) + 1) * (1 << 12) * State::LIMIT as u64,
-            Backend::Exact | Backend::Dbf | Backend::Sbf | Backend::Fcf => 0,
-        };
+        let table_bits = (self.backend.info().table_bits)(self.states);
         Ok(Sizing {
             cells: footprint.cells as u64,
             hashes: footprint.hashes,

@@ -1,0 +1,400 @@
+//! The loop of a shard: for each event look the flow up, step its machine, write the store, age it.
+//!
+//! This is the one loop that drives flows. `replay`, `live` and `compare` run it on the store that
+//! was chosen; `--verify`, `compare` and `plan --trace` run it on an exact table beside (`shadow`).
+
+use super::alerts::RawAlert;
+use super::batch::Event;
+use super::lookup_cache::LookupCache;
+use super::shard::{Answer, Shard, ShardOutput, ShardWork, Wanted};
+use super::stats::ShardStats;
+use crate::flow::{FlowId, FlowKey, Keyer, Packet};
+use crate::machine::{Machine, Next, Outcome, RuleSet};
+use acsm_filters::{Epoch, Found, Insertion, Lookup, Stamp, State, Store, StoreStats};
+
+/// How many events ahead a flow is located and its memory prefetched: enough to hide the latency of
+/// memory, few enough to stay in the first-level cache.
+const AHEAD: usize = 16;
+/// A shard is swept after this many events…
+const SWEEP_EVERY: u32 = 64;
+/// …over this many cells: 4 per packet.
+const SWEEP_CELLS: usize = 256;
+
+/// What tells the flows of a store apart beyond the digest, made from a packet.
+pub trait PacketKey: Copy + Default {
+    /// The key of a packet's flow.
+    fn of(keyer: &Keyer, packet: &Packet) -> Self;
+}
+
+/// Filters go by the digest alone.
+impl PacketKey for () {
+    #[inline(always)]
+    fn of(_keyer: &Keyer, _packet: &Packet) {}
+}
+
+/// Exact tables compare full keys.
+impl PacketKey for FlowKey {
+    #[inline(always)]
+    fn of(keyer: &Keyer, packet: &Packet) -> FlowKey {
+        keyer.key(packet).0
+    }
+}
+
+/// A shard with a store of this type.
+pub struct StoreShard<S: Store> {
+    store: S,
+    cache: LookupCache<S::Place>,
+    /// The places of the next events, where the cache does not keep them: a ring.
+    places: [S::Place; AHEAD],
+    epoch: Epoch,
+    events_since_sweep: u32,
+    stats: ShardStats,
+}
+
+/// One event as the loop saw it.
+pub struct Step<H> {
+    /// What the store answered.
+    pub answer: Lookup,
+    /// What follows from that answer.
+    pub outcome: Outcome,
+    /// The state of the flow now, if known.
+    pub state: Option<State>,
+    /// The store's epoch at the lookup.
+    pub epoch: Epoch,
+    /// What the lookup found; `None` where the cache knew the answer.
+    pub found: Option<Found<H>>,
+}
+
+impl<S: Store<Key: PacketKey>> StoreShard<S> {
+    /// Whether answers can be cached: where the digest alone tells flows apart.
+    const CACHES: bool = size_of::<S::Key>() == 0;
+
+    /// A shard that begins with this store.
+    pub fn new(store: S) -> StoreShard<S> {
+        let place = store.locate(FlowId(0), S::Key::default());
+        StoreShard {
+            store,
+            cache: LookupCache::new(place),
+            places: [place; AHEAD],
+            epoch: Epoch::default(),
+            events_since_sweep: 0,
+            stats: ShardStats::default(),
+        }
+    }
+
+    /// Its store.
+    pub fn store(&self) -> &S {
+        &self.store
+    }
+
+    /// Adds the flow of an event in a state, past the machine.
+    pub fn insert(&mut self, work: &ShardWork<'_>, event: &Event, state: State, stamp: Stamp) {
+        if let Some(packet) = work.packets.get(event.index as usize) {
+            let place = self.store.locate(event.id, S::Key::of(&work.rules.keyer, packet));
+            self.store.insert(&place, state, stamp);
+        }
+    }
+
+    /// Drives the flows by all events, in order, and shows `observe` each step.
+    #[inline(always)]
+    pub fn drive(
+        &mut self,
+        work: &ShardWork<'_>,
+        mut observe: impl FnMut(&mut Self, &Event, &Step<S::Handle>),
+    ) {
+        for n in 0..AHEAD.min(work.events.len()) {
+            self.prepare(work, n);
+        }
+        for (n, event) in work.events.iter().enumerate() {
+            let step = self.advance(work, n, event);
+            observe(self, event, &step);
+            self.prepare(work, n + AHEAD);
+        }
+    }
+
+    /// Locates the flow of the n-th event, if there is one, and prefetches its memory.
+    #[inline(always)]
+    fn prepare(&mut self, work: &ShardWork<'_>, n: usize) {
+        let Some(event) = work.events.get(n) else { return };
+        if Self::CACHES {
+            return self.cache.prefetch(event.id, &self.store);
+        }
+        if let Some(packet) = work.packets.get(event.index as usize) {
+            let place = self.store.locate(event.id, S::Key::of(&work.rules.keyer, packet));
+            self.store.prefetch(&place);
+            self.places[n % AHEAD] = place;
+        }
+    }
+
+    /// The place of the flow of the n-th event.
+    #[inline(always)]
+    fn place(&mut self, n: usize, event: &Event) -> S::Place {
+        match Self::CACHES {
+            true => self.cache.place(event.id, &self.store),
+            false => self.places[n % AHEAD],
+        }
+    }
+
+    /// One event: look up, step, write, sweep now and then.
+    #[inline(always)] // what it returns stays in registers
+    fn advance(&mut self, work: &ShardWork<'_>, n: usize, event: &Event) -> Step<S::Handle> {
+        if event.epoch != self.epoch {
+            self.pass_to(event.epoch);
+        }
+        let epoch = self.store.epoch(event.epoch);
+        let cached = if Self::CACHES { self.cache.get(event.id, epoch) } else { None };
+        let (answer, is_fresh, found) = match cached {
+            Some(cached) => (cached.answer, cached.is_fresh, None),
+            None => {
+                let found = self.look_up(n, event, epoch);
+                (found.answer, false, Some(found))
+            }
+        };
+        let outcome = event.step(work.machine, answer);
+        self.stats.lookups.count(answer);
+        let state = match (answer, outcome.next) {
+            // Most packets: their flow was touched in this epoch before.
+            (Lookup::Known(state), Next::Keep) if is_fresh && work.given.is_none() => Some(state),
+            (answer, next) => self.follow(work, n, event, (answer, next, is_fresh), found),
+        };
+        self.events_since_sweep += 1;
+        if self.events_since_sweep == SWEEP_EVERY {
+            self.sweep_slice(event.epoch, work.rules.stopwatch);
+        }
+        Step { answer, outcome, state, epoch, found }
+    }
+
+    #[inline(always)]
+    fn look_up(&mut self, n: usize, event: &Event, epoch: Epoch) -> Found<S::Handle> {
+        let place = self.place(n, event);
+        let found = self.store.lookup(&place, event.epoch);
+        if Self::CACHES {
+            self.cache.keep(event.id, &found, epoch);
+        }
+        found
+    }
+
+    /// What follows from an answer: writes the store where anything changes. Returns the state of
+    /// the flow now, if known.
+    #[inline]
+    fn follow(
+        &mut self,
+        work: &ShardWork<'_>,
+        n: usize,
+        event: &Event,
+        (answer, next, is_fresh): (Lookup, Next, bool),
+        found: Option<Found<S::Handle>>,
+    ) -> Option<State> {
+        if let Next::Go(state) = next {
+            self.stats.entered[state.index()] += 1;
+        }
+        let (basis, next) = match work.given {
+            None => (answer, next),
+            Some(truths) => given(work.machine, event, truths, (answer, next)),
+        };
+        match (basis, next) {
+            (Lookup::Known(state), Next::Keep) if is_fresh && basis == answer => Some(state),
+            (Lookup::DontKnow, Next::Keep) if is_fresh && basis == answer => None,
+            (Lookup::Absent, Next::Keep | Next::Delete) if !work.rules.touch_absent => None,
+            _ => self.write(work, n, event, (answer, basis, next), found),
+        }
+    }
+
+    /// Brings what follows into the store. Returns the state of the flow now, if known.
+    #[inline]
+    fn write(
+        &mut self,
+        work: &ShardWork<'_>,
+        n: usize,
+        event: &Event,
+        (answer, basis, next): (Lookup, Lookup, Next),
+        found: Option<Found<S::Handle>>,
+    ) -> Option<State> {
+        let place = self.place(n, event);
+        let now = event.epoch;
+        let found = match found {
+            Some(found) => Found { answer: basis, ..found },
+            None => {
+                let handle = self.store.handle_of(&place, answer, now);
+                Found { answer: basis, settled: true, handle }
+            }
+        };
+        let half_open = work.rules.half_open;
+        let stamp = |state: Option<State>| {
+            event.tick().stamp(state.is_some_and(|state| half_open[state.index()]))
+        };
+        match (basis, next) {
+            (Lookup::Absent, Next::Go(state)) => {
+                let insertion = self.store.insert(&place, state, stamp(Some(state)));
+                let answer = match insertion {
+                    Insertion::Stored { answer, .. } => answer,
+                    _ => None,
+                };
+                self.wrote(event, answer, stamp(Some(state)));
+                Some(state)
+            }
+            (Lookup::Absent, _) => {
+                if work.rules.touch_absent {
+                    self.touch(event, &place, &found, now.stamp());
+                }
+                None
+            }
+            (Lookup::Known(state), Next::Keep) => {
+                self.touch(event, &place, &found, stamp(Some(state)));
+                Some(state)
+            }
+            (Lookup::Known(_), Next::Go(state)) => {
+                self.modify(event, &place, &found, (state, stamp(Some(state))))
+            }
+            (Lookup::DontKnow, Next::Go(state)) if S::WRITES_WITHOUT_OLD_STATE => {
+                self.modify(event, &place, &found, (state, stamp(Some(state))))
+            }
+            (Lookup::Known(_), Next::Delete) => self.delete(event, &place, &found),
+            (Lookup::DontKnow, Next::Delete) if S::WRITES_WITHOUT_OLD_STATE => {
+                self.delete(event, &place, &found)
+            }
+            (Lookup::DontKnow, _) => {
+                self.touch(event, &place, &found, stamp(None));
+                None
+            }
+        }
+    }
+
+    #[inline]
+    fn touch(&mut self, event: &Event, place: &S::Place, found: &Found<S::Handle>, stamp: Stamp) {
+        self.store.touch(place, found, stamp);
+        if Self::CACHES {
+            if !found.settled {
+                // It may have moved the flow.
+                self.cache.wrote(event.id);
+            }
+            let epoch = self.store.epoch(event.epoch);
+            self.cache.touched(event.id, found.answer, !stamp.is_half(), epoch);
+        }
+    }
+
+    #[inline]
+    fn modify(
+        &mut self,
+        event: &Event,
+        place: &S::Place,
+        found: &Found<S::Handle>,
+        (state, stamp): (State, Stamp),
+    ) -> Option<State> {
+        let answer = self.store.modify(place, found, state, stamp);
+        self.wrote(event, answer, stamp);
+        Some(state)
+    }
+
+    fn delete(
+        &mut self,
+        event: &Event,
+        place: &S::Place,
+        found: &Found<S::Handle>,
+    ) -> Option<State> {
+        self.store.delete(place, found, event.epoch);
+        if Self::CACHES {
+            self.cache.wrote(event.id);
+        }
+        None
+    }
+
+    /// Notes a write in the cache.
+    #[inline]
+    fn wrote(&mut self, event: &Event, answer: Option<Lookup>, stamp: Stamp) {
+        if Self::CACHES {
+            self.cache.wrote(event.id);
+            let epoch = self.store.epoch(event.epoch);
+            self.cache.keep_written(event.id, answer, !stamp.is_half(), epoch);
+        }
+    }
+
+    fn sweep_slice(&mut self, now: Epoch, stopwatch: fn() -> u64) {
+        self.events_since_sweep = 0;
+        let start = stopwatch();
+        if self.store.sweep(now, SWEEP_CELLS) > 0 {
+            self.stats.sweep_nanos.record(stopwatch().saturating_sub(start));
+        }
+    }
+
+    /// Moves on to a later epoch. After a whole epoch of silence nothing is alive: the shard is
+    /// swept at once, so that a silent link (live, by an idle tick) and a gap between two packets
+    /// (replay) lead to the same.
+    #[cold]
+    fn pass_to(&mut self, epoch: Epoch) {
+        if self.epoch.is_forgotten_at(epoch) {
+            while self.store.sweep(epoch, usize::MAX) > 0 {}
+        }
+        self.epoch = self.epoch.max(epoch);
+    }
+
+    /// Notes the alerts of one event.
+    #[cold]
+    fn report(
+        &mut self,
+        shown: RuleSet,
+        event: &Event,
+        step: &Step<S::Handle>,
+        alerts: &mut Vec<RawAlert>,
+    ) {
+        let &Step { answer, state, outcome, .. } = step;
+        let confidence = match answer {
+            Lookup::Absent => 1.0,
+            Lookup::Known(_) => 1.0 - self.store.stats().false_positive_chance,
+            Lookup::DontKnow => 0.0,
+        };
+        for rule in outcome.alerts.without(shown).iter() {
+            self.stats.only_counted[usize::from(rule.0)] += 1;
+        }
+        for rule in outcome.alerts.intersection(shown).iter() {
+            alerts.push(RawAlert { event: *event, rule, answer, state, confidence });
+        }
+    }
+}
+
+/// The open loop: the true answer, and what follows from it.
+#[inline(never)]
+fn given(
+    machine: &Machine,
+    event: &Event,
+    truths: &[Lookup],
+    (answer, next): (Lookup, Next),
+) -> (Lookup, Next) {
+    match truths.get(event.index as usize) {
+        Some(&truth) if truth != answer => (truth, event.step(machine, truth).next),
+        _ => (answer, next),
+    }
+}
+
+impl<S: Store<Key: PacketKey>> Shard for StoreShard<S> {
+    fn process(&mut self, work: &ShardWork<'_>, output: &mut ShardOutput) {
+        let ShardOutput { alerts, answers } = output;
+        let reports = work.wanted != Wanted::Answers;
+        let answers_wanted = work.wanted != Wanted::Alerts;
+        self.drive(work, |shard, event, step| {
+            if reports && !step.outcome.alerts.is_empty() {
+                shard.report(work.rules.shown, event, step, alerts);
+            }
+            if answers_wanted {
+                let epochs = (step.epoch, shard.store.epoch(event.epoch));
+                answers.push(Answer { answer: step.answer, outcome: step.outcome, epochs });
+            }
+        });
+    }
+
+    fn advance_to(&mut self, epoch: Epoch) {
+        self.pass_to(epoch);
+    }
+
+    fn sweep_all(&mut self, now: Epoch) {
+        while self.store.sweep(now, usize::MAX) > 0 {}
+    }
+
+    fn store_stats(&self) -> StoreStats {
+        self.store.stats()
+    }
+
+    fn stats(&mut self) -> &mut ShardStats {
+        &mut self.stats
+    }
+}
