@@ -11,7 +11,7 @@ use crate::engine::shard::{ShardRules, ShardWork, Wanted};
 use crate::flow::Keyer;
 use crate::machine::{Machine, Next, RuleSet};
 use crate::time::{NANOS_PER_SEC, Timestamp};
-use acsm_filters::{Lookup, State, StoreError};
+use acsm_filters::{Epoch, Lookup, State, StoreError};
 
 /// Flows that the exact table has room for before it first grows.
 const FIRST_FLOWS: usize = 1 << 16;
@@ -102,7 +102,7 @@ struct FlowRecord {
     state: State,
     is_alive: bool,
     /// The last epoch in which it is alive.
-    until: u32,
+    until: Epoch,
     /// Still in its first state.
     kept: bool,
     first: Timestamp,
@@ -113,7 +113,7 @@ struct FlowRecord {
 #[derive(Default)]
 struct Census {
     half_open: [bool; State::LIMIT],
-    epoch: u32,
+    epoch: Epoch,
     /// By the number of the flow.
     flows: Vec<Option<FlowRecord>>,
     /// The numbers of those that are alive.
@@ -127,8 +127,8 @@ struct Census {
 impl Census {
     fn add(&mut self, event: &Event, time: Timestamp, truth: Truth) {
         let tick = event.tick();
-        if tick.epoch.0 != self.epoch {
-            self.epoch = tick.epoch.0;
+        if tick.epoch != self.epoch {
+            self.epoch = tick.epoch;
             self.remove_stale();
         }
         self.demand.lookups += 1;
@@ -152,8 +152,8 @@ impl Census {
         }
     }
 
-    fn until(&self, state: State, tick: Tick) -> u32 {
-        tick.stamp(self.half_open[state.index()]).last_alive().0
+    fn until(&self, state: State, tick: Tick) -> Epoch {
+        tick.stamp(self.half_open[state.index()]).last_alive()
     }
 
     fn insert(&mut self, number: u32, state: State, time: Timestamp, tick: Tick) {
