@@ -118,6 +118,11 @@ impl PacketBuffer {
         self.slots.get(..self.filled).unwrap_or_default()
     }
 
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.filled
+    }
+
     /// How many more fit.
     pub fn room(&self) -> usize {
         PacketBatch::PACKETS - self.filled

@@ -3,11 +3,14 @@
 use super::timeline::Step;
 use crate::engine::alerts::Alert;
 use crate::engine::alerts::limits::AlertLimits;
-use crate::engine::batch::{Event, PacketBuffer, ShardedEvents};
+use crate::engine::batch::{Event, PacketBatch, PacketBuffer, ShardedEvents};
 use crate::engine::shadow::Truth;
 use crate::flow::Packet;
 use crate::machine::RuleSet;
 use acsm_filters::{Epoch, Lookup};
+
+/// Packets of a batch at most; fewer if its step of the timeline ends before.
+pub const BATCH_PACKETS: usize = PacketBatch::PACKETS / 2;
 
 /// Packets of one step of the timeline, on their way to all stores.
 #[derive(Debug)]
@@ -29,7 +32,7 @@ pub struct CompareBatch {
 }
 
 /// What depends on the seed of the digests.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct SeedBatch {
     /// The events of all packets.
     pub events: ShardedEvents,
@@ -37,14 +40,21 @@ pub struct SeedBatch {
     pub admitted: Vec<(u32, RuleSet)>,
 }
 
+impl SeedBatch {
+    fn new() -> SeedBatch {
+        let admitted = Vec::with_capacity(BATCH_PACKETS);
+        SeedBatch { events: ShardedEvents::default(), admitted }
+    }
+}
+
 impl CompareBatch {
     /// An empty batch for this many seeds.
     pub fn new(seeds: usize) -> CompareBatch {
         CompareBatch {
             packets: PacketBuffer::default(),
-            truth: Vec::new(),
-            answers: Vec::new(),
-            seeds: (0..seeds).map(|_| SeedBatch::default()).collect(),
+            truth: Vec::with_capacity(BATCH_PACKETS),
+            answers: Vec::with_capacity(BATCH_PACKETS),
+            seeds: (0..seeds).map(|_| SeedBatch::new()).collect(),
             step: Step::FIRST,
             ends_step: false,
             epoch: Epoch::default(),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use super::batch::CompareBatch;
+use super::batch::{BATCH_PACKETS, CompareBatch};
 use super::intervals::{Population, RateIntervals};
 use super::plan::ComparePlan;
 use super::store_run::{StoreResult, StoreRunner};
@@ -13,7 +13,6 @@ use super::truth::{Load, TruthFinder};
 use crate::capture::parse::Parser;
 use crate::capture::{CaptureError, FrameCounts, PacketSlots, PacketSource};
 use crate::engine::alerts::AlertDifference;
-use crate::engine::batch::PacketBatch;
 use crate::engine::dispatch::GROUP;
 use crate::engine::errors::Errors;
 use crate::engine::pool::{WorkerLost, WorkerPool};
@@ -137,7 +136,7 @@ impl<'scope, 'a: 'scope> Pass<'scope, 'a> {
     fn add(&mut self, packet: &Packet) -> Result<bool, WorkerLost> {
         let step = self.steps.at(packet.time);
         let ends_step = step != self.filling.step;
-        let is_full = self.filling.packets.room() <= PacketBatch::PACKETS / 2;
+        let is_full = self.filling.packets.len() >= BATCH_PACKETS;
         let sends = ends_step || is_full;
         if sends {
             self.send(ends_step)?;

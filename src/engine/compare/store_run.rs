@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::batch::{CompareBatch, EventAlerts, admitted};
+use super::batch::{BATCH_PACKETS, CompareBatch, EventAlerts, admitted};
 use super::flow_errors::FlowErrors;
 use super::plan::{ComparePlan, Feedback, StoreRun};
 use super::timeline::Timeline;
@@ -75,8 +75,8 @@ impl<'a> StoreRunner<'a> {
             timeline: Timeline::default(),
             since_sweep: 0,
             nanos: 0,
-            output: ShardOutput::default(),
-            alerts: Vec::new(),
+            output: ShardOutput { alerts: Vec::new(), answers: Vec::with_capacity(BATCH_PACKETS) },
+            alerts: Vec::with_capacity(BATCH_PACKETS),
         })
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::batch::{CompareBatch, EventAlerts, SeedBatch, admitted};
+use super::batch::{BATCH_PACKETS, CompareBatch, EventAlerts, SeedBatch, admitted};
 use super::plan::ComparePlan;
 use crate::engine::alerts::limits::AlertLimits;
 use crate::engine::batch::Event;
@@ -63,8 +63,8 @@ impl<'a> TruthFinder<'a> {
             exact: exact_shard(plan.timed, plan.flows_expected)?,
             seeds: (0..plan.seeds.len()).map(seed).collect(),
             load: Load::default(),
-            events: Vec::new(),
-            alerts: Vec::new(),
+            events: Vec::with_capacity(BATCH_PACKETS),
+            alerts: Vec::with_capacity(BATCH_PACKETS),
         })
     }
 
