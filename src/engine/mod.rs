@@ -43,6 +43,8 @@ mod shadow;
 pub mod shard;
 mod stages;
 mod stats;
+#[cfg(test)]
+mod tests;
 pub mod thresholds;
 pub mod top;
 mod warm_up;
