@@ -50,7 +50,7 @@ impl Stage for Recorder {
         }
         assert!(output.is_empty(), "outputs come empty");
         self.new_outputs += usize::from(output.capacity() == 0);
-        if (batch.number as usize + self.number) % 5 == 0 {
+        if (batch.number as usize + self.number).is_multiple_of(5) {
             std::hint::black_box((0..500).sum::<usize>());
         }
         self.seen.push(batch.number);

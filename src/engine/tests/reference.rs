@@ -60,7 +60,7 @@ impl<S: Store<Key: PacketKey>> Reference<S> {
         let next = event.step(work.machine, basis).next;
         let state = self.write(work, event, &place, (Found { answer: basis, ..found }, next));
         self.events += 1;
-        if self.events % 64 == 0 {
+        if self.events.is_multiple_of(64) {
             self.store.sweep(event.epoch, 256);
         }
         for rule in outcome.alerts.intersection(work.rules.shown).iter() {
