@@ -46,7 +46,7 @@
 //! 10. `src/engine/batch.rs`: its event, among those of its shard
 //! 11. `src/engine/pool.rs`: a thread takes the batch and a shard
 //! 12. `src/engine/stages.rs`: gives the shard its events and the rules
-//! 13. `src/engine/store_shard.rs`: the loop: look up, step, write, sweep
+//! 13. `src/engine/shard_loop.rs`: the loop: look up, step, write, sweep
 //! 14. `src/engine/lookup_cache.rs`: knows the answer if the flow was seen just before
 //! 15. `crates/filters/src/gate/gated.rs`: the store, behind its gate if it has one
 //! 16. `crates/filters/src/cell_filter.rs`: what filters of shared cells have in common

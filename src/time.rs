@@ -1,4 +1,4 @@
-//! Time as packets tell it: nanoseconds since 1970, never a clock of ours.
+//! Packet time: nanoseconds since 1970, from the capture and never from the system clock.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,7 +13,7 @@ pub const NANOS_PER_SEC: u64 = 1_000_000_000;
 pub struct Timestamp(u64);
 
 impl Timestamp {
-    /// The last moment that can be told.
+    /// The last moment that can be represented.
     pub const MAX: Timestamp = Timestamp(u64::MAX);
 
     /// The moment `nanos` nanoseconds after 1970.
@@ -68,7 +68,7 @@ impl Timestamp {
     }
 }
 
-/// A [`Timestamp`] taken apart, in UTC.
+/// The date and time of day of a [`Timestamp`], in UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)] // the names say it
 pub struct Civil {
@@ -93,14 +93,14 @@ impl fmt::Display for Timestamp {
     }
 }
 
-/// What [`Timestamp::from_str`] could not read.
+/// Text that [`Timestamp::from_str`] could not parse.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` is not a time; write RFC 3339 (2024-02-29T12:00:00Z, fraction and offset allowed) or seconds since 1970 (1709208000.5)"
 )]
 pub struct TimeError(String);
 
-/// Reads RFC 3339 (also with a space for the `T`, or a date alone) and seconds since 1970.
+/// Parses RFC 3339 (also with a space instead of the `T`, or a date alone) and seconds since 1970.
 impl FromStr for Timestamp {
     type Err = TimeError;
 
@@ -110,7 +110,7 @@ impl FromStr for Timestamp {
 }
 
 fn epoch_seconds(text: &str) -> Option<Timestamp> {
-    // Who writes four digits means a year, and should say which moment of it.
+    // Four digits are probably meant as a year, which is not a moment.
     if text.len() == 4 {
         return None;
     }
@@ -210,7 +210,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shows_rfc3339_with_nanoseconds() {
+    fn displays_rfc3339_with_nanoseconds() {
         assert_eq!(Timestamp::default().to_string(), "1970-01-01T00:00:00.000000000Z");
         // 2000-02-29 is day 11016: a leap day of a century that is a leap year
         let leap_day = Timestamp::new(11_016 * 86_400 + 86_399, 1);
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_what_it_shows_and_what_people_write() {
+    fn parses_its_own_output_and_common_formats() {
         for nanos in [0, 1, 951_782_399_000_000_001, u64::MAX] {
             let time = Timestamp::from_nanos(nanos);
             assert_eq!(time.to_string().parse(), Ok(time));
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_no_time() {
+    fn rejects_other_text() {
         for text in [
             "",
             "-1",

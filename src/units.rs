@@ -1,11 +1,11 @@
-//! Numbers as people write them on a command line: `10M`, `908_522`, `1e6`, `5m`, `10%`.
+//! Numbers with units on the command line: `10M`, `908_522`, `1e6`, `5m`, `10%`.
 //!
-//! Each reader is a function that `clap` can take as a value parser, and each refusal says what
-//! would have been understood.
+//! Each parser is a function that `clap` accepts as a value parser. Error messages name the accepted
+//! formats.
 
 use crate::time::NANOS_PER_SEC;
 
-/// Text that is no number of the wanted kind.
+/// Text that is not a number of the expected kind.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not {wanted}")]
 pub struct UnitError {
@@ -13,8 +13,8 @@ pub struct UnitError {
     wanted: &'static str,
 }
 
-/// Reads a count: digits with `_` or `,` between them, a fraction or an exponent if the result is
-/// whole, and k, M or G for thousands, millions and thousands of millions.
+/// Parses a count: digits with `_` or `,` between them, a fraction or an exponent if the result is
+/// whole, and k, M or G for thousands, millions and billions.
 ///
 /// ```
 /// use acsm::units::parse_count;
@@ -28,7 +28,7 @@ pub fn parse_count(text: &str) -> Result<u64, UnitError> {
     exact_decimal(text).ok_or_else(|| UnitError { text: text.to_owned(), wanted })
 }
 
-/// Reads a length of time in nanoseconds: `250ms`, `60s`, `5m`, `1h`; a bare number is seconds.
+/// Parses a duration in nanoseconds: `250ms`, `60s`, `5m`, `1h`; a bare number is seconds.
 ///
 /// ```
 /// use acsm::units::parse_duration_nanos;
@@ -48,7 +48,7 @@ pub fn parse_duration_nanos(text: &str) -> Result<u64, UnitError> {
     scaled(text, &units, NANOS_PER_SEC, wanted)
 }
 
-/// A number with one of `units` behind it, or with `bare` understood.
+/// A number followed by one of `units`; without a unit, `bare` applies.
 fn scaled(
     text: &str,
     units: &[(&str, u64)],
@@ -66,7 +66,7 @@ fn scaled(
         .ok_or_else(|| UnitError { text: text.to_owned(), wanted })
 }
 
-/// Reads a size in bytes: `64MiB`, `1.5GiB`, `10MB`, `4096`; powers of 1024 have an `i`.
+/// Parses a size in bytes: `64MiB`, `1.5GiB`, `10MB`, `4096`; powers of 1024 have an `i`.
 ///
 /// ```
 /// use acsm::units::parse_bytes;
@@ -94,7 +94,7 @@ pub fn parse_bytes(text: &str) -> Result<u64, UnitError> {
     scaled(text, &units, 1, wanted)
 }
 
-/// Reads a share between 0 and 1: `0.1`, `1e-4` or `10%`.
+/// Parses a share between 0 and 1: `0.1`, `1e-4` or `10%`.
 ///
 /// ```
 /// use acsm::units::parse_share;
@@ -118,7 +118,7 @@ fn nonnegative(text: &str) -> Option<f64> {
         .filter(|number: &f64| number.is_finite())
 }
 
-/// Digits, fraction, exponent and suffix put together in integers, so that 2^53 is no limit.
+/// Combines digits, fraction, exponent and suffix in integers, so that values above 2^53 are exact.
 fn exact_decimal(text: &str) -> Option<u64> {
     let (text, suffix_zeros) = match text.char_indices().next_back()? {
         (at, 'k' | 'K') => (text.get(..at)?, 3),
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_is_refused_with_advice() {
+    fn other_text_is_rejected_with_the_accepted_formats() {
         for text in [
             "", "-1", "+1", "M", "1e", "1e-3", "1.0001k", "1.5", "_1", "1_", "1e30", "1 000", "ten",
         ] {

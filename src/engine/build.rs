@@ -2,7 +2,7 @@
 //! type.
 
 use super::shard::Shard;
-use super::store_shard::{PacketKey, StoreShard};
+use super::shard_loop::{PacketKey, StoreShard};
 use crate::flow::{FlowId, FlowKey};
 use acsm_filters::memory::Arena;
 use acsm_filters::{

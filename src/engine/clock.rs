@@ -6,9 +6,9 @@ use acsm_filters::{Epoch, Stamp};
 /// What one epoch of the aging clock is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
-    /// So many nanoseconds of trace time (`--idle-timeout`).
+    /// A number of nanoseconds of trace time (`--idle-timeout`).
     Nanos(u64),
-    /// So many TCP packets: the operation count of ACSM 2006.
+    /// A number of TCP packets: the operation count of ACSM 2006.
     Operations(u64),
     /// Time stands still: nothing ages.
     Never,
@@ -24,10 +24,9 @@ pub struct Tick {
 }
 
 impl Tick {
-    /// What a touch leaves on a flow. A half-open one gets the stamp of the epoch before, but only
-    /// in the first half of an epoch: in the second it would die at the epoch's end, be it the next
-    /// moment, and a handshake across that moment would look like two strangers. So half-open
-    /// flows live 1/2 to 3/2 phases, others 1 to 2.
+    /// The stamp of a touched flow. A half-open flow gets the stamp of the previous epoch, but only in
+    /// the first half of an epoch: in the second half it could expire at once, at the end of the
+    /// epoch, in the middle of a handshake. So half-open flows live 1/2 to 3/2 phases, others 1 to 2.
     #[inline]
     pub fn stamp(self, half_open: bool) -> Stamp {
         match half_open && !self.is_late {
@@ -37,17 +36,16 @@ impl Tick {
     }
 }
 
-/// Tells the moment of each packet. Time is the largest packet time so far: packets out of order
-/// never turn it back.
+/// The aging clock. Time is the largest packet time so far: packets out of order never set it back.
 #[derive(Debug, Clone)]
 pub struct Clock {
     phase: Phase,
     now: Timestamp,
     operations: u64,
     tick: Tick,
-    /// Where the next tick is due, on whatever the phase counts.
+    /// When the tick changes next, in the unit of the phase: nanoseconds or packets.
     next_tick: u64,
-    /// Epochs count from the first packet's, so that they fit 32 bits.
+    /// The epoch of the first packet. Epochs are counted from it, so that they fit 32 bits.
     first: Option<u64>,
 }
 
@@ -58,7 +56,7 @@ impl Clock {
         Clock { phase, now: Timestamp::default(), operations: 0, tick, next_tick: 0, first: None }
     }
 
-    /// When in the life of flows a packet captured at `time` comes.
+    /// Advances the clock by a packet captured at `time`, and returns its tick.
     #[inline]
     pub fn advance(&mut self, time: Timestamp) -> Tick {
         self.now = self.now.max(time);
@@ -76,7 +74,7 @@ impl Clock {
         self.tick
     }
 
-    /// The time before which no packet changes the tick: none, where each one counts.
+    /// The time before which no packet changes the tick; 0 if packets are counted.
     #[inline]
     pub fn next_change(&self) -> Timestamp {
         match self.phase {
@@ -86,7 +84,7 @@ impl Clock {
         }
     }
 
-    /// Finds out the tick of `at`, and how long it lasts.
+    /// Computes the tick at `at`, and when the next one starts.
     #[cold]
     fn turn(&mut self, at: u64, phase: u64) {
         let (epoch, into_it) = (at / phase, at % phase);
@@ -94,18 +92,18 @@ impl Clock {
         let is_late = into_it >= phase / 2;
         let lasts = if is_late { phase } else { phase / 2 };
         self.next_tick = (at - into_it).saturating_add(lasts);
-        // More than 2^32 epochs only come of idle timeouts that no packet could ever meet.
+        // More than 2^32 epochs occur only with idle timeouts too short for any flow.
         self.tick =
             Tick { epoch: Epoch(u32::try_from(epoch - first).unwrap_or(u32::MAX)), is_late };
     }
 
-    /// When in the life of flows it is.
+    /// The current tick.
     pub fn tick(&self) -> Tick {
         self.tick
     }
 
-    /// Lets time pass without a packet. Says which epoch it is if a whole one has passed in
-    /// silence, so that all that was alive has aged. No later packet comes before that epoch.
+    /// Advances the clock without a packet. Returns the current epoch if a whole epoch has passed
+    /// without packets, so that all flows have aged. No later packet gets an earlier epoch.
     pub fn idle(&mut self, time: Timestamp) -> Option<Epoch> {
         let (Phase::Nanos(nanos), Some(first)) = (self.phase, self.first) else { return None };
         let nanos = nanos.max(1);
@@ -143,13 +141,18 @@ mod tests {
     }
 
     #[test]
-    fn silence_ages_after_a_whole_epoch() {
+    fn flows_age_after_a_whole_epoch_without_packets() {
         let mut clock = Clock::new(Phase::Nanos(60_000_000_000));
         assert_eq!(clock.idle(Timestamp::new(1000, 0)), None, "nothing seen yet, nothing to age");
         clock.advance(Timestamp::new(100, 0));
-        for (secs, told) in [(119, None), (179, None), (180, Some(2)), (239, None), (300, Some(4))]
+        for (secs, expected) in
+            [(119, None), (179, None), (180, Some(2)), (239, None), (300, Some(4))]
         {
-            assert_eq!(clock.idle(Timestamp::new(secs, 0)).map(|epoch| epoch.0), told, "{secs}");
+            assert_eq!(
+                clock.idle(Timestamp::new(secs, 0)).map(|epoch| epoch.0),
+                expected,
+                "{secs}"
+            );
         }
         assert_eq!(clock.advance(Timestamp::new(290, 0)).epoch.0, 4, "late: time does not go back");
         assert_eq!(clock.advance(Timestamp::new(360, 0)).epoch.0, 5);

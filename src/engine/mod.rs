@@ -11,7 +11,7 @@
 //! | `dispatch`, `clock`, `warm_up` | what must see all packets in order; packets become events |
 //! | `batch` | packets and events on their way to the shards |
 //! | `pool`, `stages` | the threads, and what each batch passes through |
-//! | [`shard`], `store_shard` | the interface of a shard; the loop that drives flows, for every store |
+//! | [`shard`], `shard_loop` | the interface of a shard; the loop that drives flows, for every store |
 //! | `lookup_cache` | answers for the flows seen last |
 //! | `build` | from the specification of a store to its shards |
 //! | `shadow`, [`errors`] | the exact table beside a store, and the errors it finds |
@@ -41,9 +41,11 @@ mod pool;
 pub mod run;
 mod shadow;
 pub mod shard;
+mod shard_loop;
 mod stages;
 mod stats;
-mod store_shard;
+#[cfg(test)]
+mod tests;
 pub mod thresholds;
 pub mod top;
 mod warm_up;

@@ -8,7 +8,7 @@ use super::alerts::{RawAlert, WatchStep};
 use super::batch::Event;
 use super::errors::Errors;
 use super::shard::{Answer, ShardWork};
-use super::store_shard::{Step, StoreShard};
+use super::shard_loop::{Step, StoreShard};
 use crate::flow::FlowKey;
 use crate::machine::Outcome;
 use acsm_filters::{Expire, History, Lookup, StoreError, StoreSpec};

@@ -1,6 +1,6 @@
 //! The interface of a shard: what it is given to work on, and what it returns.
 //!
-//! [`Shard`] is called once per batch; everything below it is generic in the store (`store_shard`).
+//! [`Shard`] is called once per batch; everything below it is generic in the store (`shard_loop`).
 
 use super::alerts::RawAlert;
 use super::batch::Event;

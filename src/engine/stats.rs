@@ -21,11 +21,11 @@ pub struct ShardStats {
 /// Answers of a store.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Lookups {
-    /// The state was told.
+    /// The state was found.
     pub known: u64,
-    /// The flow was not there.
+    /// The flow was absent.
     pub absent: u64,
-    /// The flow was there, its state could not be told.
+    /// The flow was present, its state unknown.
     pub dont_know: u64,
 }
 
@@ -67,14 +67,14 @@ impl ShardStats {
     }
 }
 
-/// A histogram of durations up to a minute, to two digits.
+/// A histogram of durations up to a minute, to two significant digits.
 #[derive(Debug, Clone, Default)]
 pub struct Durations {
     histogram: Option<Histogram<u64>>,
     total: u64,
 }
 
-/// What lasts longer counts as this long.
+/// Longer durations are counted as this one.
 const LONGEST_NANOS: u64 = 60 * crate::time::NANOS_PER_SEC;
 
 impl Durations {
@@ -108,7 +108,7 @@ impl Durations {
         self.histogram.as_ref().map_or(0, Histogram::len)
     }
 
-    /// All durations together.
+    /// The sum of all durations.
     pub fn total(&self) -> u64 {
         self.total
     }

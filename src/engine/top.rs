@@ -1,10 +1,10 @@
 //! The busiest addresses, in fixed memory: Space-Saving on a sample of packets.
 //!
-//! One of [`SAMPLE`] TCP packets is looked at, after gaps that are random: every sixteenth would
-//! see one side only of whatever alternates. A counter each for [`COUNTERS`] addresses; an address
-//! without one takes over the smallest counter with what is on it, so a count is never too low by
-//! more than sampling makes it, and too high by at most [`Talker::at_most_over`]. Whoever sends more
-//! than 1/[`COUNTERS`] of all packets is in the table for certain, sampling aside.
+//! One of [`SAMPLE`] TCP packets on average is counted, after random gaps: with a fixed gap, only one
+//! side of alternating traffic would be counted. There are [`COUNTERS`] counters; an address without
+//! one takes over the smallest counter and its value. Apart from the error of sampling, a count is
+//! never too low, is too high by at most [`Talker::at_most_over`], and an address with more than
+//! 1/[`COUNTERS`] of all packets is always in the table.
 //!
 //! Metwally, Agrawal, El Abbadi: *Efficient Computation of Frequent and Top-k Elements in Data
 //! Streams* (ICDT 2005).
@@ -14,12 +14,12 @@ use std::net::IpAddr;
 use crate::flow::Packet;
 use acsm_filters::rng::Random;
 
-/// One of so many packets is looked at, on average.
+/// One packet in this number is counted, on average.
 pub const SAMPLE: u64 = 16;
 /// Addresses counted at once, in each direction.
 pub const COUNTERS: usize = 64;
 
-/// An address and about how many packets it sent or got.
+/// An address, with estimates of the packets it sent or received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Talker {
     /// The address.
@@ -36,7 +36,7 @@ pub struct Talker {
 #[derive(Debug, Clone)]
 pub struct TopTalkers {
     random: Random,
-    /// Packets until the next one is looked at.
+    /// Packets until the next one is counted.
     gap: u64,
     sources: Counters,
     destinations: Counters,
@@ -45,7 +45,7 @@ pub struct TopTalkers {
 #[derive(Debug, Clone, Default)]
 struct Counters(Vec<Talker>);
 
-/// Nobody counted yet.
+/// No address counted yet.
 impl Default for TopTalkers {
     fn default() -> Self {
         let (sources, destinations) = (Counters::default(), Counters::default());
@@ -54,7 +54,7 @@ impl Default for TopTalkers {
 }
 
 impl TopTalkers {
-    /// Takes in a packet.
+    /// Counts a packet, if it is in the sample.
     #[inline]
     pub fn observe(&mut self, packet: &Packet) {
         self.gap -= 1;
@@ -122,10 +122,10 @@ mod tests {
         }
     }
 
-    /// Of 1.6 million packets about 100,000 are looked at, with a standard deviation of 177 (gaps
+    /// Of 1.6 million packets about 100,000 are counted, with a standard deviation of 177 (gaps
     /// of 1 to 31: variance 80, over 16 squared), and half of those, 50,000, with one of 158 more.
     #[test]
-    fn who_takes_turns_is_seen_from_both_sides() {
+    fn both_sides_of_alternating_traffic_are_counted() {
         let mut top = TopTalkers::default();
         for n in 0..1_600_000 {
             top.observe(&packet(1 + n % 2, 2 - n % 2));
@@ -133,19 +133,19 @@ mod tests {
         for talkers in [top.sources(3), top.destinations(3)] {
             assert_eq!(talkers.len(), 2);
             for talker in talkers {
-                let looked_at = (talker.packets / SAMPLE) as f64;
-                assert!((looked_at - 50_000.0).abs() < 5.0 * 182.0, "{looked_at}");
+                let sampled = (talker.packets / SAMPLE) as f64;
+                assert!((sampled - 50_000.0).abs() < 5.0 * 182.0, "{sampled}");
             }
         }
     }
 
     #[test]
-    fn the_busy_are_found_among_many() {
+    fn busy_addresses_are_found_among_many() {
         let mut random = Random::new(7);
         let mut top = TopTalkers::default();
         for _ in 0..400_000 {
             let noise = random.next_u64() as u32 | 1 << 31;
-            // Two senders with a quarter and an eighth of all packets among strangers.
+            // Two senders with a quarter and an eighth of all packets among random ones.
             let src = match random.next_u64() % 8 {
                 0 | 1 => 1,
                 2 => 2,
@@ -161,8 +161,8 @@ mod tests {
         assert!((5_900..=6_600 + 25_000 / 64).contains(&busiest), "{busiest}");
         let all = top.destinations(5);
         assert_eq!((all.len(), all[0].bytes), (1, 100 * all[0].packets));
-        // 25,000 looked at, with a standard deviation of 88.
-        let looked_at = all[0].packets / SAMPLE;
-        assert!(looked_at.abs_diff(25_000) < 5 * 88, "{looked_at}");
+        // 25,000 counted, with a standard deviation of 88.
+        let sampled = all[0].packets / SAMPLE;
+        assert!(sampled.abs_diff(25_000) < 5 * 88, "{sampled}");
     }
 }

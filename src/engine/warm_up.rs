@@ -1,21 +1,21 @@
 //! When rules about packets without a session are muted: during the warm-up, and in captures that
 //! show one direction of their flows only.
 //!
-//! A packet of a flow that began before the capture did looks like a packet of no flow. So the rules
-//! about such packets stay muted until every flow that was under way at the start has either sent a
-//! packet or gone idle. And where a tap sees one direction only, half of every session is missing
-//! for good. Thresholds are never muted: they count packets, whatever came before.
+//! A packet of a flow that is older than the capture looks like a packet without a session. So the
+//! rules about such packets stay muted until every flow that existed at the start has either sent a
+//! packet or timed out. Where a tap sees one direction only, half of every session is always
+//! missing. Thresholds are never muted: they do not depend on earlier packets of a flow.
 
 use crate::flow::{Direction, FlowId};
 use crate::time::Timestamp;
 
-/// Flows sampled at once to find out whether both directions are seen.
+/// Flows sampled at a time to find out whether the capture has both directions.
 const SAMPLE: usize = 4096;
-/// A flow is judged by its first packets: bulk data goes one way for a while, never for so long.
+/// Packets after which a flow is judged: bulk data has fewer packets in a row without an ACK.
 const PACKETS_TO_JUDGE: u8 = 8;
-/// The flows that must be judged before the capture is.
+/// Flows that must be judged before the capture is.
 const FLOWS_TO_JUDGE: u32 = 16;
-/// Beyond this the counts are halved: what was long ago matters less.
+/// Beyond this number of flows the counts are halved, so that recent flows have more weight.
 const MEMORY_FLOWS: u32 = 4096;
 
 /// Decides packet by packet whether rules about packets without a session are muted.
@@ -40,7 +40,7 @@ struct Sampled {
 
 impl WarmUp {
     /// A warm-up of `startup_nanos` of trace time. `judges_directions`: both directions belong to
-    /// one flow, so that the lack of one shows.
+    /// one flow, so that a missing direction can be detected.
     pub fn new(startup_nanos: u64, judges_directions: bool) -> Self {
         WarmUp {
             startup_nanos,
@@ -112,14 +112,14 @@ impl WarmUp {
         self.looks_one_way = judged >= FLOWS_TO_JUDGE && self.two_way * 10 < judged;
     }
 
-    /// Packets were lost after this time, so flows may have begun or ended unseen, as before the
-    /// start: the warm-up begins again.
+    /// Restarts the warm-up after a loss of packets, in which flows may have begun or ended.
+    /// `latest`: the latest time of a packet.
     pub fn lost(&mut self, latest: Timestamp) {
         self.now = self.now.max(latest);
         self.first = self.first.map(|_| self.now);
     }
 
-    /// Whether flows that were under way at the start may still be unknown.
+    /// Whether flows that existed at the start may still be unknown.
     #[inline]
     pub fn is_starting_up(&self) -> bool {
         self.first.is_none_or(|first| self.now.since(first) < self.startup_nanos)
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_is_a_start_again() {
+    fn a_loss_restarts_the_warm_up() {
         let mut warm_up = WarmUp::new(60_000_000_000, true);
         for (secs, mute) in [(1000, true), (1100, false)] {
             observe(&mut warm_up, Timestamp::new(secs, 0), FlowId(1), Direction::Forward);

@@ -1,22 +1,22 @@
-//! The flows of several packets at once: their digests cost less together.
+//! The flows of several packets at once, which is faster than one by one.
 
 use std::net::IpAddr;
 
 use super::{Direction, FlowId, Keyer, Packet, ipv4_pair_bits};
 
-/// The flows of a few packets that follow one another.
+/// The flows of up to [`MOST`](FlowGroup::MOST) consecutive packets.
 #[derive(Debug, Clone)]
 pub struct FlowGroup {
-    /// Of each flow, its lower half first.
+    /// The digests, each with its lower half first.
     digests: [[u64; 2]; FlowGroup::MOST],
     directions: [Direction; FlowGroup::MOST],
 }
 
 impl FlowGroup {
-    /// How many packets a group holds at most.
+    /// The largest number of packets in a group.
     pub const MOST: usize = 16;
 
-    /// The flows of `packets`; of the first of them, if they are more than a group holds.
+    /// The flows of `packets`: of the first [`MOST`](Self::MOST) of them, if there are more.
     #[inline]
     pub fn new(keyer: &Keyer, packets: &[Packet]) -> FlowGroup {
         let mut group = FlowGroup {
@@ -47,8 +47,8 @@ impl FlowGroup {
         self.digests.iter().zip(&self.directions).map(flow)
     }
 
-    /// Finds the flows of `packets`. Of an IPv4 packet, `ipv4` tells the words that its flow's
-    /// digest is made from, and its direction.
+    /// Finds the flows of `packets`. `ipv4` returns the digest's input words and the direction of an
+    /// IPv4 packet, `None` for others.
     #[inline(always)]
     fn identify<const N: usize>(
         &mut self,
@@ -59,11 +59,11 @@ impl FlowGroup {
         let (mut words, mut is_all_ipv4) = ([[0; N]; FlowGroup::MOST], true);
         let places = words.iter_mut().zip(&mut self.directions);
         for (packet, (words, direction)) in packets.iter().zip(places) {
-            let Some(told) = ipv4(packet) else {
+            let Some(identified) = ipv4(packet) else {
                 is_all_ipv4 = false;
                 continue;
             };
-            (*words, *direction) = told;
+            (*words, *direction) = identified;
         }
         let words = words.get(..packets.len()).unwrap_or(&words);
         keyer.hash_key.digests(words, &mut self.digests);
@@ -72,15 +72,15 @@ impl FlowGroup {
         }
     }
 
-    /// Finds the flows that are still missing: their keys are longer, and hashed one by one.
+    /// Finds the flows of IPv6 packets: their keys are longer, and hashed one by one.
     #[inline(never)]
     fn identify_ipv6(&mut self, keyer: &Keyer, packets: &[Packet]) {
         let places = self.digests.iter_mut().zip(&mut self.directions);
         for (packet, (digest, direction)) in packets.iter().zip(places) {
             if ipv4_pair_bits(packet.src, packet.dst).is_none() {
-                let (key, told) = keyer.key(packet);
+                let (key, way) = keyer.key(packet);
                 let FlowId(bits) = keyer.id(&key);
-                (*digest, *direction) = ([bits as u64, (bits >> 64) as u64], told);
+                (*digest, *direction) = ([bits as u64, (bits >> 64) as u64], way);
             }
         }
     }
@@ -93,7 +93,7 @@ mod tests {
     use acsm_filters::digest::HashKey;
 
     #[test]
-    fn a_group_tells_of_each_packet_what_it_is_told_alone() {
+    fn a_group_gives_the_flow_of_each_packet() {
         let ends = [("10.0.0.1", "10.0.0.2"), ("10.0.0.9", "10.0.0.2"), ("2001:db8::1", "::2")];
         let both_ways = |(a, b): (&str, &str)| {
             let (src, dst) = (a.parse().unwrap(), b.parse().unwrap());

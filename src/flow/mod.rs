@@ -1,9 +1,9 @@
-//! What a packet says and which flow it belongs to.
+//! Parsed packets, and the flows they belong to.
 //!
-//! A parsed [`Packet`] holds all that the rest of the program ever looks at. A [`Keyer`] makes a
-//! [`FlowKey`] of it, under one of the ideas of a flow ([`FlowKeyKind`]), and of that a [`FlowId`]: a
-//! keyed 128-bit digest, computed once, from disjoint bits of which every store takes positions,
-//! fingerprints and shards. A [`FlowGroup`] has those of several packets at once.
+//! A [`Packet`] holds the fields that the rest of the program reads. A [`Keyer`] makes its [`FlowKey`],
+//! by one of several definitions of a flow ([`FlowKeyKind`]), and from that a [`FlowId`]: a keyed
+//! 128-bit digest, computed once. Disjoint bits of it give positions, fingerprints and shards to every
+//! store. A [`FlowGroup`] computes the digests of several packets at once.
 
 mod group;
 
@@ -80,7 +80,7 @@ impl fmt::Display for TcpFlags {
     }
 }
 
-/// One TCP segment, as much of it as a flow monitor needs.
+/// The fields of one TCP segment that a flow monitor needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Packet {
     /// When it was captured.
@@ -97,14 +97,14 @@ pub struct Packet {
     pub flags: TcpFlags,
     /// VLAN ids, outermost first; 0 = no tag (802.1Q gives id 0 that meaning too).
     pub vlan: [u16; 2],
-    /// TCP payload bytes by the IP header's word: truncated captures tell it too.
+    /// TCP payload bytes according to the IP header: correct in truncated captures too.
     pub payload_bytes: u32,
     /// Length of the whole frame on the wire.
     pub wire_bytes: u32,
 }
 
 impl Packet {
-    /// No packet yet: for places that one is put in.
+    /// A placeholder for slots that are filled later.
     pub const UNSPECIFIED: Packet = Packet {
         time: Timestamp::from_nanos(0),
         src: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
@@ -118,7 +118,7 @@ impl Packet {
     };
 }
 
-/// What makes packets one flow.
+/// The definition of a flow: which fields its packets have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FlowKeyKind {
     /// Directed (source address, destination address): the papers' flow id.
@@ -129,7 +129,7 @@ pub enum FlowKeyKind {
     Connection,
 }
 
-/// Which way a packet goes along its flow key. Directed keys know only `Forward`.
+/// The direction of a packet relative to its flow key. Directed keys have `Forward` only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// From the key's `src` to its `dst`.
@@ -138,7 +138,7 @@ pub enum Direction {
     Backward,
 }
 
-/// The full identity of a flow. Parts that the kind of key leaves out are 0.
+/// The full identity of a flow. Fields that the kind of key does not use are 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(missing_docs)] // as in [`Packet`]
 pub struct FlowKey {
@@ -149,10 +149,10 @@ pub struct FlowKey {
     pub vlan: [u16; 2],
 }
 
-/// Tells which flow a packet belongs to, by one kind of key.
+/// Computes the flow of a packet, for one kind of key.
 #[derive(Debug, Clone, Copy)]
 pub struct Keyer {
-    /// What makes packets one flow.
+    /// The definition of a flow.
     pub kind: FlowKeyKind,
     /// Whether equal addresses in different VLANs are different flows.
     pub vlan_in_key: bool,
@@ -161,8 +161,8 @@ pub struct Keyer {
 }
 
 impl Keyer {
-    /// The packet's flow and its direction in it. Always inlined, so that whoever needs only one
-    /// of the two pays for one.
+    /// The packet's flow and its direction in it. Always inlined, so that a caller that uses one of
+    /// the two computes only that one.
     #[inline(always)]
     pub fn key(&self, packet: &Packet) -> (FlowKey, Direction) {
         let vlan = if self.vlan_in_key { packet.vlan } else { [0; 2] };
@@ -191,8 +191,8 @@ impl Keyer {
         })
     }
 
-    /// The words that the digest of an IPv4 packet's flow is made from, and the packet's direction
-    /// in it, as they follow from its [`key`](Self::key), but without the detour by it.
+    /// The digest's input words for the flow of an IPv4 packet, and the packet's direction in it: the
+    /// same as by its [`key`](Self::key), without computing that.
     #[inline]
     fn ipv4_words(&self, packet: &Packet, src: u32, dst: u32) -> ([u64; 2], Direction) {
         let (src, dst) = (u64::from(src), u64::from(dst));
@@ -272,7 +272,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn flags_read_as_people_write_them() {
+    fn flags_are_written_as_names_joined_by_plus() {
         assert_eq!(TcpFlags::SYN.with(TcpFlags::ACK).to_string(), "SYN+ACK");
         assert_eq!(TcpFlags::default().to_string(), "none");
         assert!(TcpFlags(0xc2).is_opening(), "an ECN-setup SYN opens");
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn vlan_tags_split_flows_only_on_wish() {
+    fn vlan_tags_separate_flows_only_if_configured() {
         let tagged = packet("10.0.0.1", 1, "10.0.0.2", 2);
         let untagged = Packet { vlan: [0; 2], ..tagged };
         let mut pair = keyer(FlowKeyKind::Pair);

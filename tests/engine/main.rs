@@ -5,3 +5,4 @@ mod rules_files;
 mod tcp_connection;
 mod tcp_flags;
 mod thresholds;
+mod workers;

@@ -1,9 +1,9 @@
 //! Counts per key over a sliding window, in a table of fixed size.
 //!
-//! A window is cut into [`SLICES`] slices: it covers between three quarters and the whole of its
-//! length, never more. The table is set-associative; when a set is full, the key with the least
-//! in its window makes room, so a heavy key stays whatever swarms around it. A key that comes
-//! back starts from nothing: counts may be too low, never too high.
+//! A window is divided into [`SLICES`] slices: it covers between three quarters and the whole of its
+//! length, never more. The table is set-associative. When a set is full, the key with the lowest
+//! count in its window is evicted, so a frequent key survives any number of rare ones. A key that
+//! returns after eviction starts from zero: counts may be too low, never too high.
 
 use super::distinct::Bitmap;
 use acsm_filters::memory::prefetch;
@@ -12,34 +12,34 @@ use acsm_filters::memory::{Arena, Table};
 const SLICES: usize = 4;
 const WAYS: usize = 8;
 
-/// What one slice of a window holds.
-pub(super) trait Tally: Copy {
+/// The content of one slice of a window.
+pub(super) trait SliceCounter: Copy {
     const EMPTY: Self;
 
-    /// Adds an item to one slice; says whether the window weighs one more for it.
+    /// Adds an item to one slice; returns whether the weight of the window grows by one.
     fn add(window: &mut Window<'_, Self>, slice: usize, item: u64) -> bool;
-    /// Grows with the total, and is cheaper to tell.
+    /// A number that grows with the total and is cheaper to compute.
     fn weight(window: &Window<'_, Self>) -> u64;
     /// The least weight at which the total is `count`.
     fn weight_of(count: u64) -> u64;
     fn total(window: &Window<'_, Self>) -> u64;
 }
 
-/// The slices of one key. What is in a slice counts only if the slice is marked as filled: so
-/// neither a new key nor the passing of time has to clear memory that it would have to fetch.
+/// The slices of one key. A slice counts only if it is marked as filled: so neither a new key nor
+/// the passage of time has to fetch and clear memory.
 pub(super) struct Window<'w, T> {
     slices: &'w mut [T; SLICES],
     filled: &'w mut u8,
 }
 
-impl<T: Tally> Window<'_, T> {
+impl<T: SliceCounter> Window<'_, T> {
     #[inline]
     fn filled(&self) -> impl Iterator<Item = &T> {
         let filled = *self.filled;
         self.slices.iter().enumerate().filter(move |(n, _)| filled >> n & 1 == 1).map(|(_, s)| s)
     }
 
-    /// A slice to add to.
+    /// A slice to add to, marked as filled.
     #[inline]
     fn fill(&mut self, slice: usize) -> Option<&mut T> {
         let place = self.slices.get_mut(slice)?;
@@ -55,11 +55,11 @@ impl<T: Tally> Window<'_, T> {
     }
 }
 
-/// Counts everything.
+/// Counts all events.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Events(u32);
 
-impl Tally for Events {
+impl SliceCounter for Events {
     const EMPTY: Events = Events(0);
 
     fn add(window: &mut Window<'_, Self>, slice: usize, _item: u64) -> bool {
@@ -82,8 +82,8 @@ impl Tally for Events {
     }
 }
 
-/// Counts different items.
-impl Tally for Bitmap {
+/// Counts distinct items.
+impl SliceCounter for Bitmap {
     const EMPTY: Bitmap = Bitmap::EMPTY;
 
     #[inline]
@@ -111,7 +111,7 @@ impl Tally for Bitmap {
 impl Window<'_, Bitmap> {
     #[inline]
     fn holds(&self, item: u64) -> bool {
-        // A new key's window is not worth a loop.
+        // No loop for the window of a new key.
         *self.filled != 0 && self.filled().any(|slice| slice.contains(item))
     }
 }
@@ -120,7 +120,7 @@ fn united(window: &Window<'_, Bitmap>) -> Bitmap {
     window.filled().fold(Bitmap::EMPTY, |all, slice| all.union(slice))
 }
 
-/// The keys that share a place: a look-up reads one cache line, whatever else there is.
+/// The keys that share a set; a search reads one cache line of keys.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(64))]
 struct Set<T> {
@@ -129,64 +129,64 @@ struct Set<T> {
     windows: [[T; SLICES]; WAYS],
 }
 
-impl<T: Tally> Set<T> {
+impl<T: SliceCounter> Set<T> {
     fn empty() -> Self {
         Set { keys: [0; WAYS], heads: [Head::default(); WAYS], windows: [[T::EMPTY; SLICES]; WAYS] }
     }
 
-    /// Where a new key goes: to the first place that is idle at a time in this slice, or else to the
-    /// first whose key is worth the least. Says whether that key loses something.
+    /// Which way a new key takes: the first idle one, or else the first of the lowest priority.
+    /// Returns whether a count is lost with it.
     #[inline(never)]
     fn victim(&self, slice: u64, at_nanos: u64) -> (usize, bool) {
         // The oldest slice of a window that is still open.
         let horizon = slice.saturating_sub(SLICES as u64 - 1);
         let mut least = (0, u64::MAX);
         for (way, head) in self.heads.iter().enumerate() {
-            let Some(worth) = head.worth(horizon, at_nanos) else { return (way, false) };
-            if worth < least.1 {
-                least = (way, worth);
+            let Some(priority) = head.priority(horizon, at_nanos) else { return (way, false) };
+            if priority < least.1 {
+                least = (way, priority);
             }
         }
         (least.0, least.1 > 0)
     }
 }
 
-/// What is to be known of a key before its window is looked at. Two to a cache line.
+/// What the table knows of a key without reading its window. Two per cache line.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(align(32))]
 struct Head {
     /// The number of the youngest slice, in slice lengths since 1970.
     slice: u64,
-    /// What the window weighed when something was last counted in it.
+    /// The weight of the window after the last event.
     weight: u64,
-    silent_until_nanos: u64,
-    /// At most what fits.
+    cooldown_until_nanos: u64,
+    /// Events during the cool-down; saturates.
     suppressed: u32,
-    /// Which slices hold something.
+    /// Which slices are filled, one bit each.
     filled: u8,
 }
 
 impl Head {
-    /// What makes a key stay: silence that is to be kept, then weight, then youth, as one number.
-    /// Nothing, if it is idle: no silence and no slice since `horizon`.
+    /// The priority to stay in the table: a running cool-down, then weight, then recency, as one
+    /// number. `None` for an idle key: no cool-down, and no event since slice `horizon`.
     #[inline]
-    fn worth(&self, horizon: u64, at_nanos: u64) -> Option<u64> {
-        if self.silent_until_nanos > at_nanos {
-            return Some(self.worth_in_silence(horizon));
+    fn priority(&self, horizon: u64, at_nanos: u64) -> Option<u64> {
+        if self.cooldown_until_nanos > at_nanos {
+            return Some(self.priority_in_cooldown(horizon));
         }
-        let youth = self.slice.checked_sub(horizon)?;
-        Some(self.weight << 16 | youth)
+        let recency = self.slice.checked_sub(horizon)?;
+        Some(self.weight << 16 | recency)
     }
 
     #[cold]
-    fn worth_in_silence(&self, horizon: u64) -> u64 {
+    fn priority_in_cooldown(&self, horizon: u64) -> u64 {
         1 << 63 | self.weight << 16 | self.slice.saturating_sub(horizon)
     }
 }
 
-/// Moves a key's window on to a younger slice.
+/// Advances the window of a key to a later slice.
 #[inline(never)]
-fn advance<T: Tally>(head: &mut Head, slices: &mut [T; SLICES], slice: u64) {
+fn advance<T: SliceCounter>(head: &mut Head, slices: &mut [T; SLICES], slice: u64) {
     let passed = slice.saturating_sub(head.slice).min(SLICES as u64);
     head.slice = slice;
     let mut window = Window { slices, filled: &mut head.filled };
@@ -196,7 +196,7 @@ fn advance<T: Tally>(head: &mut Head, slices: &mut [T; SLICES], slice: u64) {
     head.weight = T::weight(&window);
 }
 
-/// When a key's count is enough, and for how long that was told.
+/// The count at which a rule hits, its window, and the cool-down after a hit.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Trigger {
     pub count: u64,
@@ -208,7 +208,7 @@ pub(super) struct Trigger {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Reached {
     pub count: u64,
-    /// What was counted in silence since the last time.
+    /// Events during the cool-down since the last hit.
     pub suppressed: u64,
 }
 
@@ -223,7 +223,7 @@ pub(super) struct KeyTable<T> {
     pub suppressed: u64,
 }
 
-impl<T: Tally> KeyTable<T> {
+impl<T: SliceCounter> KeyTable<T> {
     /// Room for about `keys` keys.
     pub fn new_in(arena: &Arena, keys: usize, trigger: Trigger) -> Self {
         let sets = keys.clamp(WAYS, 1 << 24).div_ceil(WAYS).next_power_of_two();
@@ -242,24 +242,24 @@ impl<T: Tally> KeyTable<T> {
         size_of_val(&*self.sets)
     }
 
-    /// Begins to load what it takes to find a key.
+    /// Prefetches the set of a key.
     pub fn prefetch(&self, key: u64) {
-        if let Some(set) = self.sets.get(self.place_of(key)) {
+        if let Some(set) = self.sets.get(self.set_of(key)) {
             prefetch(Some(&set.keys));
-            // Two to a cache line.
+            // Two per cache line.
             set.heads.iter().step_by(2).for_each(|head| prefetch(Some(head)));
         }
     }
 
     #[inline]
-    fn place_of(&self, key: u64) -> usize {
+    fn set_of(&self, key: u64) -> usize {
         (key >> 40) as usize & (self.sets.len() - 1)
     }
 
     /// Counts an item (its hash) for a key (its hash) at a time that does not run backwards.
     pub fn count(&mut self, key: u64, item: u64, at_nanos: u64) -> Option<Reached> {
         let slice = self.slicing.number_at(at_nanos);
-        let at = self.place_of(key);
+        let at = self.set_of(key);
         let set = self.sets.get_mut(at)?;
         let way = match set.keys.iter().position(|taken| *taken == key) {
             Some(way) => way,
@@ -272,13 +272,13 @@ impl<T: Tally> KeyTable<T> {
             }
         };
         let (head, slices) = (set.heads.get_mut(way)?, set.windows.get_mut(way)?);
-        // Time that runs backwards counts as the youngest slice.
+        // An earlier time counts in the latest slice.
         if slice > head.slice {
             advance(head, slices, slice);
         }
         let mut window = Window { slices, filled: &mut head.filled };
         head.weight += u64::from(T::add(&mut window, head.slice as usize % SLICES, item));
-        if at_nanos < head.silent_until_nanos {
+        if at_nanos < head.cooldown_until_nanos {
             head.suppressed = head.suppressed.saturating_add(1);
             self.suppressed += 1;
             return None;
@@ -286,23 +286,23 @@ impl<T: Tally> KeyTable<T> {
         if head.weight < self.trigger_weight {
             return None;
         }
-        head.silent_until_nanos = at_nanos.saturating_add(self.trigger.cooldown_nanos);
+        head.cooldown_until_nanos = at_nanos.saturating_add(self.trigger.cooldown_nanos);
         Some(reached(head, slices))
     }
 }
 
-/// What a key has reached; what was counted for it in silence is told now.
+/// The count of a key that hits, and the events of its cool-down, which restart at 0.
 #[cold]
-fn reached<T: Tally>(head: &mut Head, slices: &mut [T; SLICES]) -> Reached {
+fn reached<T: SliceCounter>(head: &mut Head, slices: &mut [T; SLICES]) -> Reached {
     let count = T::total(&Window { slices, filled: &mut head.filled });
     Reached { count, suppressed: std::mem::take(&mut head.suppressed).into() }
 }
 
-/// Which slice of time it is.
+/// Numbers of time slices.
 #[derive(Debug)]
 struct Slicing {
     slice_nanos: u64,
-    /// The slice last asked for, and when it began: most times need no division.
+    /// The last slice, and its start: most times need no division.
     number: u64,
     began_nanos: u64,
 }
@@ -330,7 +330,7 @@ mod tests {
 
     const WINDOW: u64 = 1000;
 
-    fn table<T: Tally>(count: u64, cooldown_nanos: u64) -> KeyTable<T> {
+    fn table<T: SliceCounter>(count: u64, cooldown_nanos: u64) -> KeyTable<T> {
         KeyTable::new_in(
             &Arena::default(),
             64,
@@ -378,12 +378,12 @@ mod tests {
         for at in (0..8).rev() {
             assert_eq!(events.count(1, 0, at), None);
         }
-        assert!(events.count(1, 0, 0).is_some(), "what comes late counts as now");
+        assert!(events.count(1, 0, 0).is_some(), "late events count as current");
     }
 
-    /// A key with one event in 16, the rest keys that come once: ten thousand times the table.
+    /// One key has every 16th event; all other keys occur once, ten thousand times the table size.
     #[test]
-    fn a_heavy_key_survives_a_swarm() {
+    fn a_frequent_key_survives_many_rare_ones() {
         let mut random = Random::new(2);
         let mut events = table::<Events>(50, u64::MAX);
         let mut fired = 0;
@@ -395,31 +395,31 @@ mod tests {
         assert!(events.evicted > 100_000);
     }
 
-    /// Idle keys go first, then those with the least in their window, the oldest of these first;
-    /// those whose silence is to be kept go last.
+    /// Idle keys are evicted first, then those with the lowest count, the least recent of these
+    /// first; keys in their cool-down last.
     #[test]
-    fn the_key_that_is_worth_the_least_makes_room() {
-        let head = |slice, weight, silent_until_nanos| Head {
+    fn the_key_of_lowest_priority_is_evicted() {
+        let head = |slice, weight, cooldown_until_nanos| Head {
             slice,
             weight,
-            silent_until_nanos,
+            cooldown_until_nanos,
             ..Head::default()
         };
         let mut set = Set::<Events>::empty();
         set.heads = [head(100, 1, 60); WAYS];
-        let mut makes_room = |way: usize, head| {
+        let mut evicts = |way: usize, head| {
             set.heads[way] = head;
             set.victim(100, 50)
         };
-        assert_eq!(makes_room(2, head(99, 8, 60)), (0, true), "all silent: by weight");
-        assert_eq!(makes_room(5, head(100, 9, 50)), (5, true), "silence is over");
-        assert_eq!(makes_room(3, head(100, 7, 0)), (3, true), "less weight");
-        assert_eq!(makes_room(6, head(97, 7, 0)), (6, true), "as light, and older");
-        assert_eq!(makes_room(7, head(96, 500, 0)), (7, false), "its window is over");
+        assert_eq!(evicts(2, head(99, 8, 60)), (0, true), "all in cool-down: by weight");
+        assert_eq!(evicts(5, head(100, 9, 50)), (5, true), "its cool-down is over");
+        assert_eq!(evicts(3, head(100, 7, 0)), (3, true), "less weight");
+        assert_eq!(evicts(6, head(97, 7, 0)), (6, true), "same weight, less recent");
+        assert_eq!(evicts(7, head(96, 500, 0)), (7, false), "its window is over");
     }
 
     #[test]
-    fn slices_are_those_of_a_division() {
+    fn slice_numbers_are_time_divided_by_length() {
         let mut random = Random::new(3);
         for window_nanos in [0, 1, 4, 1000, u64::MAX] {
             let mut slicing = Slicing::new(window_nanos);

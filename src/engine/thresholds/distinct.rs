@@ -1,9 +1,9 @@
-//! How many different things there were: linear counting on a small bitmap.
+//! Distinct counts: linear counting on a small bitmap.
 //!
-//! Whang, Vander-Zanden and Taylor 1990: n different items set some of m bits; with `v` bits left
+//! Whang, Vander-Zanden and Taylor 1990: n distinct items set some of m bits; with `v` bits left
 //! unset, n is about m ln(m / v), with a standard error of sqrt(m (e^t − t − 1)), t = n / m. For
-//! m = 512 that is 2.8 at n = 100 and 7.6 at n = 256: at the counts that thresholds ask for a
-//! bitmap is nearly exact, and it unites by OR, which is what a sliding window needs.
+//! m = 512 that is 2.8 at n = 100 and 7.6 at n = 256: at the counts of usual thresholds
+//! a bitmap is nearly exact. Bitmaps are united by OR, which a sliding window needs.
 
 const WORDS: usize = 8;
 
@@ -13,7 +13,7 @@ pub const BITMAP_BITS: u32 = 64 * WORDS as u32;
 /// The largest count at which a bitmap is trusted; above it items are sampled.
 const TRUSTED: u32 = BITMAP_BITS / 2;
 
-/// A set of items, of which only the size can be asked. One cache line.
+/// A set of items that can estimate its size. One cache line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(align(64))]
 pub struct Bitmap {
@@ -53,12 +53,12 @@ impl Bitmap {
         self.words.iter().map(|word| word.count_ones()).sum()
     }
 
-    /// About how many different items were added. A full bitmap tells its most: 3194.
+    /// About how many distinct items were added. A full bitmap returns the maximum, 3194.
     pub fn estimate(&self) -> u64 {
         estimate_of(self.set_bits())
     }
 
-    /// The least number of set bits at which the estimate reaches `count`; beyond all if none.
+    /// The least number of set bits at which the estimate reaches `count`; `u32::MAX` if none.
     pub fn bits_for(count: u64) -> u32 {
         (0..=BITMAP_BITS).find(|&set| estimate_of(set) >= count).unwrap_or(u32::MAX)
     }
@@ -70,8 +70,8 @@ fn estimate_of(set_bits: u32) -> u64 {
     (m * (m / f64::from(unset)).ln()).round() as u64
 }
 
-/// Which share of the items is looked at, so that a count of `count` fits a bitmap: 1 in
-/// 2^shift (Estan and Varghese's virtual bitmap).
+/// The share of items that is sampled, so that a large count fits a bitmap: 1 in 2^shift (Estan and
+/// Varghese's virtual bitmap).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sampling {
     shift: u32,
@@ -83,18 +83,18 @@ impl Sampling {
         Sampling { shift: count.div_ceil(TRUSTED).max(1).next_power_of_two().trailing_zeros() }
     }
 
-    /// Whether an item is looked at, by bits of its hash that [`Bitmap::add`] leaves alone.
+    /// Whether an item is in the sample, by bits of its hash that [`Bitmap::add`] does not use.
     #[inline]
     pub fn takes(self, hash: u64) -> bool {
         (hash >> 32) & ((1 << self.shift) - 1) == 0
     }
 
-    /// The count over the sample that stands for `count` over all items.
+    /// The count over the sample that corresponds to `count` over all items.
     pub fn scaled_down(self, count: u64) -> u64 {
         count.div_ceil(1 << self.shift)
     }
 
-    /// What an estimate over the sample says about all items.
+    /// The estimate for all items, from that over the sample.
     pub fn scale(self, estimate: u64) -> u64 {
         estimate << self.shift
     }
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_bitmap_answers_still() {
+    fn a_full_bitmap_returns_its_maximum() {
         let full = filled(100_000, &mut Random::new(6));
         assert_eq!(full.estimate(), 3194);
         assert_eq!(Bitmap::EMPTY.estimate(), 0);
@@ -163,7 +163,7 @@ mod tests {
     /// 20,000 items against a rule that asks for 10,000: a sample of 1 in 64.
     #[test]
     fn sampling_reaches_counts_beyond_the_bitmap() {
-        assert!(Sampling::for_count(256).takes(u64::MAX), "small counts look at everything");
+        assert!(Sampling::for_count(256).takes(u64::MAX), "small counts sample everything");
         assert!(Sampling::for_count(u32::MAX).shift < 32);
         let sampling = Sampling::for_count(10_000);
         let mut random = Random::new(7);

@@ -1,63 +1,105 @@
-//! Floods, scans and storms: so many of something, per key, within a window.
+//! Floods, scans and storms: a number of events per key within a window.
 //!
-//! # What it holds
-//! First packets of 5-tuples wait for an answer ([`SketchLimits::pending`]). What comes of them is
-//! counted per key: a SYN that its sender never follows up is half-open; a first packet of any
-//! kind that is refused or not answered in time is a try at a port and at a host. RST and FIN
-//! count when they are stray or repeated, SYN+ACK when nothing asked for it and nothing follows.
-//! So clients and crawlers that talk to many hosts which answer are no sweep, a capture that
-//! begins in the middle of flows is no ACK scan (data, a second packet or any answer clears it),
-//! and in one-way captures the sender's ACK stands for the answer that was not seen.
+//! # What is counted
+//! The first packet of a 5-tuple is pending until it is answered ([`SketchLimits::pending`]). Its
+//! fate is counted per key: a SYN without a later ACK of its sender is half-open; a first packet of
+//! any kind that is refused or times out is an attempt at a port and at a host. RST and FIN are
+//! counted if they are stray or repeated, SYN+ACK if no SYN came before it and nothing follows.
+//! Clients and crawlers that talk to many hosts which answer are therefore no sweep; a capture that
+//! starts in the middle of flows is no ACK scan (data, a second packet or any answer clears it); and
+//! in one-way captures the sender's ACK replaces the answer that was not captured.
 //!
 //! # Bounds
-//! All memory is allocated by [`Thresholds::new`]. Under floods beyond it the counts are lower
-//! bounds; what was left out is in [`Thresholds::losses`]. Distinct counts err as
-//! [`distinct`] says; a window covers between three quarters and the whole of its length.
+//! All memory is allocated by [`Thresholds::new`]. Under floods that exceed it the counts are lower
+//! bounds, and [`Thresholds::losses`] tells what is missing. The error of distinct counts is given in
+//! [`distinct`]; a window covers between three quarters and the whole of its length.
 //!
 //! # Time
-//! Time is the largest packet time so far. What becomes due between two packets is judged, in
-//! order, with the time at which it became due.
+//! Time is the largest packet time so far. Deadlines between two packets are handled in order, each
+//! with its own time.
 
 mod counters;
 pub mod distinct;
-mod hit;
-mod limits;
 mod pending;
-mod recent;
 mod rules;
 pub(super) mod stage;
 #[cfg(test)]
 mod tests;
-mod tuple;
+mod tuples;
 
-pub use hit::ThresholdHit;
-pub use limits::{Losses, SketchLimits};
+pub use rules::ThresholdHit;
 
 use std::slice;
 
 use crate::flow::{Packet, TcpFlags};
 use crate::machine::{Counted, ThresholdRule};
-use crate::time::Timestamp;
+use crate::time::{NANOS_PER_SEC, Timestamp};
 use acsm_filters::memory::Arena;
-use pending::{First, FirstKind, Pending};
-use recent::Recent;
+use pending::{FirstKind, FirstPacket, PendingFirstPackets};
 use rules::RuleCounters;
-use tuple::TupleHasher;
+use tuples::{SeenTuples, TupleHasher};
 
-/// What the shipped rules take by default; it is well if others take more or less.
+/// The memory of the shipped rules by default; others may take more or less.
 const TABLES_BYTES: usize = 7 << 20;
+
+/// How much memory the sketches take, and how long they remember.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SketchLimits {
+    /// First packets pending at once.
+    pub pending: usize,
+    /// Keys counted at once, for each rule.
+    pub keys_per_rule: usize,
+    /// 5-tuples remembered as seen: between one and two times this number.
+    pub recent_tuples: usize,
+    /// How long a 5-tuple is remembered as seen: between one and two times this long.
+    pub recent_nanos: u64,
+    /// Time limit for the answer to a first packet, and for the ACK after a SYN.
+    pub answer_nanos: u64,
+}
+
+/// About 7 MiB with the shipped rules.
+impl Default for SketchLimits {
+    fn default() -> Self {
+        SketchLimits {
+            pending: 1 << 15,
+            keys_per_rule: 1 << 11,
+            recent_tuples: 1 << 18,
+            recent_nanos: 60 * NANOS_PER_SEC,
+            answer_nanos: 5 * NANOS_PER_SEC,
+        }
+    }
+}
+
+/// What was not counted for lack of memory, or not reported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Losses {
+    /// First packets that were not watched because too many were pending.
+    pub unwatched: u64,
+    /// Keys whose counts were evicted by other keys.
+    pub evicted_keys: u64,
+    /// Events counted during cool-downs, without a report.
+    pub suppressed: u64,
+}
+
+impl std::ops::AddAssign for Losses {
+    fn add_assign(&mut self, other: Losses) {
+        self.unwatched += other.unwatched;
+        self.evicted_keys += other.evicted_keys;
+        self.suppressed += other.suppressed;
+    }
+}
 
 /// Counts packets against threshold rules. See the module's documentation.
 #[derive(Debug)]
 pub struct Thresholds {
     hasher: TupleHasher,
-    recent: Recent,
-    pending: Pending,
+    seen: SeenTuples,
+    pending: PendingFirstPackets,
     rules: RuleCounters,
     answer_nanos: u64,
     now_nanos: u64,
-    /// No later than when something becomes due.
-    wake_nanos: u64,
+    /// Not later than the next deadline.
+    next_deadline_nanos: u64,
 }
 
 /// A packet's 5-tuple, hashed ahead of its turn.
@@ -65,34 +107,34 @@ pub struct Thresholds {
 pub struct PreparedTuple(u64);
 
 impl PreparedTuple {
-    /// That of no packet.
+    /// A placeholder.
     pub const NOTHING: PreparedTuple = PreparedTuple(0);
 }
 
-/// How waiting ended when it ended badly.
+/// Why a first packet failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Failure {
     /// The other end sent RST.
     Refused,
-    /// Time ran out.
+    /// No answer within the time limit.
     TimedOut,
     /// Its sender took it back with RST.
     Aborted,
 }
 
 impl Thresholds {
-    /// Counters for `rules`. Nothing is allocated later, but for rules that come later.
+    /// Counters for `rules`. Later allocations are for new rules alone.
     pub fn new(rules: &[ThresholdRule], seed: u64, limits: SketchLimits) -> Self {
         let hasher = TupleHasher::new(seed);
         let arena = Arena::with_capacity(TABLES_BYTES);
         Thresholds {
             hasher,
-            recent: Recent::new_in(&arena, limits.recent_tuples, limits.recent_nanos),
-            pending: Pending::new_in(&arena, limits.pending),
+            seen: SeenTuples::new_in(&arena, limits.recent_tuples, limits.recent_nanos),
+            pending: PendingFirstPackets::new_in(&arena, limits.pending),
             rules: RuleCounters::new_in(&arena, rules, limits.keys_per_rule, hasher),
             answer_nanos: limits.answer_nanos,
             now_nanos: 0,
-            wake_nanos: 0,
+            next_deadline_nanos: 0,
         }
     }
 
@@ -103,8 +145,8 @@ impl Thresholds {
         self.observe_group(slice::from_ref(packet), slice::from_ref(&tuple), &mut fired);
     }
 
-    /// Begins to load what [`observe_group`](Self::observe_group) will need for packets that come
-    /// soon.
+    /// Hashes packets and prefetches the memory that [`observe_group`](Self::observe_group) needs for
+    /// them.
     #[inline(never)] // a loop of its own has the registers to itself
     pub fn prepare_group(&self, packets: &[Packet], tuples: &mut [PreparedTuple]) {
         for (packet, tuple) in packets.iter().zip(tuples) {
@@ -112,7 +154,7 @@ impl Thresholds {
         }
     }
 
-    /// Counts packets that were prepared before. What fires comes with its packet's place.
+    /// Counts packets that were prepared before. Hits come with the packet's position in the group.
     #[inline(never)] // as above
     pub fn observe_group(
         &mut self,
@@ -122,18 +164,18 @@ impl Thresholds {
     ) {
         for (at, (packet, &PreparedTuple(hash))) in packets.iter().zip(tuples).enumerate() {
             if self.is_due(packet.time) {
-                self.wake(&mut |hit| fired(at, hit));
+                self.handle_deadlines(&mut |hit| fired(at, hit));
             }
-            // Most packets: of a flow that is open.
-            if is_ordinary(packet.flags) && self.recent.is_settled(hash) {
+            // Most packets: an open flow.
+            if is_ordinary(packet.flags) && self.seen.is_settled(hash) {
                 continue;
             }
-            let seen = self.recent.touch(hash);
+            let seen = self.seen.touch(hash);
             let ordinary = is_ordinary(packet.flags) && (seen || packet.payload_bytes > 0);
             if !ordinary || self.pending.may_hold(hash) {
                 self.examine(packet, hash, seen, &mut |hit| fired(at, hit));
             } else {
-                self.recent.settle(hash);
+                self.seen.settle(hash);
             }
         }
     }
@@ -141,53 +183,53 @@ impl Thresholds {
     #[inline(always)]
     fn prepare(&self, packet: &Packet) -> u64 {
         let hash = self.hasher.tuple(packet);
-        self.recent.prefetch(hash);
+        self.seen.prefetch(hash);
         if !is_ordinary(packet.flags) {
             self.pending.prefetch(hash);
             if may_end(packet.flags) {
-                self.prepare_storm(packet, hash);
+                self.prepare_endings(packet, hash);
             }
         }
         hash
     }
 
     #[inline(never)]
-    fn prepare_storm(&self, packet: &Packet, hash: u64) {
+    fn prepare_endings(&self, packet: &Packet, hash: u64) {
         for (flag, _) in ENDINGS {
             if packet.flags.has(flag) {
-                self.recent.prefetch(self.nth_ending(packet, hash, flag, 1));
+                self.seen.prefetch(self.nth_ending(packet, hash, flag, 1));
             }
         }
     }
 
-    /// Lets time pass before a packet of this time.
+    /// Advances the time before a packet of this time.
     pub fn advance(&mut self, now: Timestamp, fired: &mut impl FnMut(ThresholdHit)) {
         if self.is_due(now) {
-            self.wake(fired);
+            self.handle_deadlines(fired);
         }
     }
 
-    /// Judges what became due up to `now`, in silence. Time itself stays that of the last packet:
-    /// so what a replay of the same packets finds is the same.
+    /// Handles deadlines up to `now` while no packet arrives. Time itself stays that of the last
+    /// packet, so that a replay of the same packets has the same result.
     pub fn idle(&mut self, now: Timestamp, fired: &mut impl FnMut(ThresholdHit)) {
         while let Some(first) = self.pending.pop_due(now.as_nanos()) {
             fail(&mut self.rules, first, Failure::TimedOut, first.due_nanos, fired);
         }
     }
 
-    /// Goes on with other rules. Those that are the same as before keep their counts.
+    /// Replaces the rules. Rules that stay the same keep their counts.
     pub fn set_rules(&mut self, rules: &[ThresholdRule]) {
         self.rules.set_rules(&Arena::default(), rules);
     }
 
-    /// Judges all that still waits, as if no more packets came: the end of the last file.
+    /// Lets all pending first packets time out: the end of the last file.
     pub fn finish(&mut self, fired: &mut impl FnMut(ThresholdHit)) {
         while let Some(first) = self.pending.pop_due(u64::MAX) {
             fail(&mut self.rules, first, Failure::TimedOut, first.due_nanos, fired);
         }
     }
 
-    /// What bounded memory left out so far.
+    /// What was not counted or not reported so far.
     pub fn losses(&self) -> Losses {
         Losses {
             unwatched: self.pending.unwatched(),
@@ -196,34 +238,34 @@ impl Thresholds {
         }
     }
 
-    /// Bytes allocated; never changes.
+    /// Bytes allocated; constant as long as the rules are.
     pub fn memory_bytes(&self) -> usize {
-        self.recent.memory_bytes() + self.pending.memory_bytes() + self.rules.memory_bytes()
+        self.seen.memory_bytes() + self.pending.memory_bytes() + self.rules.memory_bytes()
     }
 
-    /// Sets the time; whether anything is due by then.
+    /// Sets the time; returns whether a deadline has passed.
     #[inline(always)]
     fn is_due(&mut self, now: Timestamp) -> bool {
         self.now_nanos = self.now_nanos.max(now.as_nanos());
-        self.now_nanos >= self.wake_nanos
+        self.now_nanos >= self.next_deadline_nanos
     }
 
     #[cold]
-    fn wake(&mut self, fired: &mut impl FnMut(ThresholdHit)) {
+    fn handle_deadlines(&mut self, fired: &mut impl FnMut(ThresholdHit)) {
         while let Some(first) = self.pending.pop_due(self.now_nanos) {
             fail(&mut self.rules, first, Failure::TimedOut, first.due_nanos, fired);
         }
-        if self.now_nanos >= self.recent.rotate_at_nanos() {
-            self.recent.rotate(self.now_nanos);
+        if self.now_nanos >= self.seen.rotate_at_nanos() {
+            self.seen.rotate(self.now_nanos);
         }
-        self.wake_nanos = self.recent.rotate_at_nanos();
+        self.next_deadline_nanos = self.seen.rotate_at_nanos();
         if let Some(next) = self.pending.next_due() {
-            self.wake_nanos = self.wake_nanos.min(next.due_nanos);
+            self.next_deadline_nanos = self.next_deadline_nanos.min(next.due_nanos);
             self.rules.prefetch(&next.packet);
         }
     }
 
-    /// A packet of a 5-tuple whose first packet may wait.
+    /// A packet whose 5-tuple may have a pending first packet.
     #[inline(never)]
     fn examine(
         &mut self,
@@ -233,7 +275,7 @@ impl Thresholds {
         fired: &mut impl FnMut(ThresholdHit),
     ) {
         if may_end(packet.flags) {
-            self.storm(packet, hash, seen, fired);
+            self.count_endings(packet, hash, seen, fired);
         }
         let Some((found, first)) = self.pending.find(hash) else {
             self.begin(packet, hash, seen);
@@ -255,13 +297,13 @@ impl Thresholds {
             (_, false) if reset => Some(Failure::Refused),
             _ => None,
         };
-        let first = self.pending.end(found);
+        let first = self.pending.remove(found);
         if let (Some(first), Some(failure)) = (first, failure) {
             fail(&mut self.rules, first, failure, self.now_nanos, fired);
         }
     }
 
-    /// Lets a first packet wait, if it is one that must be answered.
+    /// Adds a first packet to the pending ones, if it is of a kind that needs an answer.
     #[inline(never)]
     fn begin(&mut self, packet: &Packet, hash: u64, seen: bool) {
         let flags = packet.flags;
@@ -274,9 +316,9 @@ impl Thresholds {
             _ => return,
         };
         let due_nanos = self.now_nanos.saturating_add(self.answer_nanos);
-        self.wake_nanos = self.wake_nanos.min(due_nanos);
-        self.recent.unsettle(hash);
-        self.pending.insert(First {
+        self.next_deadline_nanos = self.next_deadline_nanos.min(due_nanos);
+        self.seen.unsettle(hash);
+        self.pending.insert(FirstPacket {
             hash,
             packet: *packet,
             kind,
@@ -286,11 +328,11 @@ impl Thresholds {
         });
     }
 
-    /// Counts RST and FIN that are stray or repeated. How connections end is no storm: up to
-    /// three of a kind in each direction of a known 5-tuple, which leaves room for
-    /// retransmissions, for captures that see packets twice and for ports used again.
+    /// Counts RST and FIN that are stray or repeated. The regular end of a connection is not counted:
+    /// up to three of a kind in each direction of a known 5-tuple, which allows for retransmissions,
+    /// for captures that see packets twice and for reused ports.
     #[inline(never)]
-    fn storm(
+    fn count_endings(
         &mut self,
         packet: &Packet,
         hash: u64,
@@ -301,7 +343,7 @@ impl Thresholds {
             if packet.flags.has(flag) {
                 let repeated = (1..=3).all(|n| {
                     let nth = self.nth_ending(packet, hash, flag, n);
-                    self.recent.touch(nth)
+                    self.seen.touch(nth)
                 });
                 if !seen || repeated {
                     self.rules.count(counted, packet, self.now_nanos, fired);
@@ -310,18 +352,18 @@ impl Thresholds {
         }
     }
 
-    /// Stands for the n-th packet with this flag from one end of a 5-tuple.
+    /// A hash for the n-th packet with this flag from one end of a 5-tuple.
     fn nth_ending(&self, packet: &Packet, hash: u64, flag: TcpFlags, n: u64) -> u64 {
         let forward = u64::from(self.hasher.is_forward(packet));
         self.hasher.number(hash ^ (u64::from(flag.0) << 1 | forward) ^ n << 8)
     }
 }
 
-/// Counts what waited in vain.
+/// Counts a first packet that failed.
 #[inline(never)]
 fn fail(
     rules: &mut RuleCounters,
-    first: &First,
+    first: &FirstPacket,
     failure: Failure,
     at_nanos: u64,
     fired: &mut impl FnMut(ThresholdHit),
@@ -339,13 +381,13 @@ fn fail(
     }
 }
 
-/// What ends a connection, and what it is counted as where it ends none.
+/// Flags that end a connection, and the events that stray or repeated ones are.
 const ENDINGS: [(TcpFlags, Counted); 2] =
     [(TcpFlags::RST, Counted::Resets), (TcpFlags::FIN, Counted::Fins)];
 
 const SYN_ACK: TcpFlags = TcpFlags::SYN.with(TcpFlags::ACK);
 
-/// Whether there are any [`ENDINGS`].
+/// Whether any of the [`ENDINGS`] is set.
 #[inline]
 fn may_end(flags: TcpFlags) -> bool {
     flags.0 & (TcpFlags::RST.0 | TcpFlags::FIN.0) != 0
@@ -354,6 +396,6 @@ fn may_end(flags: TcpFlags) -> bool {
 /// Whether these may be the flags of a packet of an open flow: ACK, and nothing that opens or ends.
 #[inline]
 fn is_ordinary(flags: TcpFlags) -> bool {
-    const TELLING: u8 = TcpFlags::SYN.0 | TcpFlags::FIN.0 | TcpFlags::RST.0 | TcpFlags::ACK.0;
-    flags.0 & TELLING == TcpFlags::ACK.0
+    const RELEVANT: u8 = TcpFlags::SYN.0 | TcpFlags::FIN.0 | TcpFlags::RST.0 | TcpFlags::ACK.0;
+    flags.0 & RELEVANT == TcpFlags::ACK.0
 }

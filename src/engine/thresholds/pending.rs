@@ -1,10 +1,12 @@
-//! First packets that wait for an answer: a fixed slab, listed in the order of their deadlines.
+//! Pending first packets: those that were not answered yet, in a table of fixed size, linked in the
+//! order of their deadlines.
 //!
-//! All wait equally long, so the list is in order of arrival and expiry looks at its head alone.
-//! A table of small counters says for most packets that nothing of theirs waits; it fits the
-//! first caches. Once half of the slab is taken, only a share of further first packets is watched,
-//! the smaller the fuller it is: a flood beyond its size is sampled evenly over time, and so is
-//! what goes on beside it. What is not watched is counted.
+//! The time limit is the same for all, so the list is in order of arrival, and expiry reads its head
+//! alone. A table of small counters, which fits the first-level cache, tells for most packets that
+//! their 5-tuple has nothing pending. Once three quarters of the slots are in use, only a sample of
+//! further first packets is watched, the smaller the fewer slots are free: a flood beyond the
+//! capacity is sampled evenly over time, and so is the traffic beside it. First packets that are not
+//! watched are counted.
 
 use crate::flow::Packet;
 use acsm_filters::memory::prefetch;
@@ -14,7 +16,7 @@ const NONE: u32 = u32::MAX;
 const EMPTY: u64 = u64::MAX;
 const FILTER_COUNTERS: usize = 1 << 15;
 
-/// What kind of first packet waits.
+/// The kind of a first packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FirstKind {
     /// SYN without ACK.
@@ -23,59 +25,59 @@ pub(super) enum FirstKind {
     Flagless,
     /// A bare ACK or FIN+ACK on an unknown 5-tuple: a probe, or a flow older than the capture.
     BareAck,
-    /// SYN+ACK that no SYN asked for, as far as was seen.
+    /// SYN+ACK without a SYN before it in the capture.
     SynAck,
 }
 
-/// A first packet and what came of it so far.
+/// A pending first packet, and whether the other end has answered.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct First {
+pub(super) struct FirstPacket {
     pub hash: u64,
     pub packet: Packet,
     pub kind: FirstKind,
     /// The direction of the packet in its 5-tuple.
     pub forward: bool,
-    /// Whether the other end said anything but RST.
+    /// Whether the other end sent anything but RST.
     pub answered: bool,
-    /// When waiting ends.
+    /// The deadline for its answer.
     pub due_nanos: u64,
 }
 
-/// Two cache lines, not parts of three.
+/// A slot of the table. Aligned, so that it takes two cache lines and not parts of three.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 struct Slot {
-    /// What waits here, or what last did.
-    first: Option<First>,
+    /// The pending packet; in a free slot, the last one it held.
+    first: Option<FirstPacket>,
     older: u32,
-    /// The next younger one, or the next free slot.
+    /// The next younger slot; in a free slot, the next free one.
     newer: u32,
 }
 
-/// Where something that waits was found; good until something is let wait or ends its waiting.
+/// Where a pending packet was found; valid until the next insertion or removal.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Found {
-    /// Its place in the index.
+    /// Its position in the index.
     at: usize,
     slot: u32,
 }
 
-/// The first packets that wait.
+/// The pending first packets.
 #[derive(Debug)]
-pub(super) struct Pending {
+pub(super) struct PendingFirstPackets {
     slots: Table<Slot>,
     free: u32,
     oldest: u32,
     newest: u32,
     /// Open addressing with linear probing, at most half full. An entry is the upper half of a
-    /// hash and the number of its slot, so that the slot is read only where that half matches.
+    /// hash and a slot number: the slot is read only if that half matches.
     index: Table<u64>,
     filter: Box<[u8; FILTER_COUNTERS]>,
-    waiting: usize,
+    count: usize,
     unwatched: u64,
 }
 
-impl Pending {
+impl PendingFirstPackets {
     /// Room for `capacity` first packets.
     pub fn new_in(arena: &Arena, capacity: usize) -> Self {
         let capacity = capacity.clamp(1, 1 << 24);
@@ -83,37 +85,37 @@ impl Pending {
         for (slot, next) in slots.iter_mut().zip(1..capacity) {
             slot.newer = next as u32;
         }
-        Pending {
+        PendingFirstPackets {
             slots,
             free: 0,
             oldest: NONE,
             newest: NONE,
             index: arena.small_table((2 * capacity).next_power_of_two(), EMPTY),
             filter: Box::new([0; FILTER_COUNTERS]),
-            waiting: 0,
+            count: 0,
             unwatched: 0,
         }
     }
 
-    /// False if nothing of this 5-tuple waits; true means it may.
+    /// Whether this 5-tuple may have a pending first packet; false is certain.
     #[inline]
     pub fn may_hold(&self, hash: u64) -> bool {
         self.filter[filter_at(hash)] != 0
     }
 
-    /// Begins to load what finding this 5-tuple will need.
+    /// Prefetches the index entry of this 5-tuple.
     #[inline]
     pub fn prefetch(&self, hash: u64) {
         prefetch(self.index.get(home(hash) & (self.index.len() - 1)));
     }
 
-    /// The longest waiting one.
+    /// The packet with the earliest deadline.
     #[inline]
-    pub fn next_due(&self) -> Option<&First> {
+    pub fn next_due(&self) -> Option<&FirstPacket> {
         self.first_at(self.oldest)
     }
 
-    /// How many first packets found no room.
+    /// First packets that were not watched for lack of room.
     pub fn unwatched(&self) -> u64 {
         self.unwatched
     }
@@ -123,9 +125,9 @@ impl Pending {
         size_of_val(&*self.slots) + size_of_val(&*self.index) + size_of_val(&*self.filter)
     }
 
-    /// The first packet of this 5-tuple that waits.
+    /// The pending first packet of this 5-tuple.
     #[inline]
-    pub fn find(&mut self, hash: u64) -> Option<(Found, &mut First)> {
+    pub fn find(&mut self, hash: u64) -> Option<(Found, &mut FirstPacket)> {
         let is_it = |entry: u64| {
             entry >> 32 == hash >> 32
                 && self.first_at(entry as u32).is_some_and(|first| first.hash == hash)
@@ -135,15 +137,16 @@ impl Pending {
         Some((found, first))
     }
 
-    /// Lets a first packet wait, due no earlier than those that wait already; it must not wait yet.
-    pub fn insert(&mut self, first: First) {
+    /// Adds a first packet. Its 5-tuple must have none pending, and its deadline must not be earlier
+    /// than that of any other.
+    pub fn insert(&mut self, first: FirstPacket) {
         let slot = self.free;
         let watched = self.admits(&first);
         let Some(place) = self.slots.get_mut(slot as usize).filter(|_| watched) else {
             self.unwatched += 1;
             return;
         };
-        self.waiting += 1;
+        self.count += 1;
         self.free = place.newer;
         *place = Slot { first: Some(first), older: self.newest, newer: NONE };
         match self.slots.get_mut(self.newest as usize) {
@@ -163,32 +166,33 @@ impl Pending {
         *counter = counter.saturating_add(1);
     }
 
-    /// Ends the waiting of what was found, and shows it a last time.
+    /// Removes the packet that was found, and returns it.
     #[inline]
-    pub fn end(&mut self, Found { at, slot }: Found) -> Option<&First> {
+    pub fn remove(&mut self, Found { at, slot }: Found) -> Option<&FirstPacket> {
         self.close_gap(at);
         self.release(slot)
     }
 
-    /// Ends the waiting of the longest waiting one if it is due, and shows it a last time.
-    pub fn pop_due(&mut self, now_nanos: u64) -> Option<&First> {
+    /// Removes the packet with the earliest deadline if that has passed, and returns it.
+    pub fn pop_due(&mut self, now_nanos: u64) -> Option<&FirstPacket> {
         let slot = self.oldest;
         let oldest = self.slots.get(slot as usize)?;
         let first = oldest.first.as_ref().filter(|first| first.due_nanos <= now_nanos)?;
-        // The one after the next: by its turn it is here.
+        // The one after the next, so that it is loaded in time.
         if let Some(next) = self.slots.get(oldest.newer as usize) {
             prefetch(self.slots.get(next.newer as usize));
         }
         let found = self.probe(first.hash, |entry| entry as u32 == slot)?;
-        self.end(found)
+        self.remove(found)
     }
 
-    /// All while at least half is free, 1 in 4 with a quarter free, 1 in 16 with an eighth, …
-    /// Bare ACKs, of which the begin of a capture is full, have a quarter of the room.
-    fn admits(&self, first: &First) -> bool {
+    /// Whether a first packet is watched: all while more than a quarter is free, 1 in 4 with a quarter
+    /// free, 1 in 16 with an eighth, … Bare ACKs, which are frequent at the start of a capture, get
+    /// a quarter of the slots.
+    fn admits(&self, first: &FirstPacket) -> bool {
         let capacity = self.slots.len();
         let room = if first.kind == FirstKind::BareAck { capacity / 4 } else { capacity };
-        let free = room.saturating_sub(self.waiting).max(1);
+        let free = room.saturating_sub(self.count).max(1);
         if free > room / 4 {
             return true;
         }
@@ -196,11 +200,11 @@ impl Pending {
         first.hash.rotate_left(8) & ((1 << (2 * halvings)) - 1) == 0
     }
 
-    fn first_at(&self, slot: u32) -> Option<&First> {
+    fn first_at(&self, slot: u32) -> Option<&FirstPacket> {
         self.slots.get(slot as usize)?.first.as_ref()
     }
 
-    /// Goes through the entries that may have this hash, to the one that is meant.
+    /// Probes the index from the home of this hash to the first entry that `is_it` accepts.
     #[inline(always)]
     fn probe(&self, hash: u64, is_it: impl Fn(u64) -> bool) -> Option<Found> {
         let mask = self.index.len() - 1;
@@ -217,8 +221,8 @@ impl Pending {
         }
     }
 
-    /// Empties a place of the index and moves up those behind it that may move, so that probing
-    /// needs no tombstones.
+    /// Clears an index entry and moves up later entries of the same run, so that probing needs no
+    /// tombstones.
     fn close_gap(&mut self, mut gap: usize) {
         let mask = self.index.len() - 1;
         let mut at = gap;
@@ -238,14 +242,14 @@ impl Pending {
         }
     }
 
-    /// Unlinks a slot and gives it back. What it holds stays until it is used again.
-    fn release(&mut self, slot: u32) -> Option<&First> {
+    /// Unlinks a slot and frees it. Its content stays until the slot is used again.
+    fn release(&mut self, slot: u32) -> Option<&FirstPacket> {
         let place = self.slots.get_mut(slot as usize)?;
         let hash = place.first.as_ref()?.hash;
         let (older, newer) = (place.older, place.newer);
         place.newer = self.free;
         self.free = slot;
-        self.waiting -= 1;
+        self.count -= 1;
         match self.slots.get_mut(older as usize) {
             Some(older) => older.newer = newer,
             None => self.oldest = newer,
@@ -255,7 +259,7 @@ impl Pending {
             None => self.newest = older,
         }
         let counter = &mut self.filter[filter_at(hash)];
-        // A counter that is full no longer knows how many it stands for: it stays.
+        // A saturated counter has lost its count: it stays.
         *counter -= u8::from((1..u8::MAX).contains(counter));
         self.first_at(slot)
     }
@@ -266,7 +270,7 @@ fn filter_at(hash: u64) -> usize {
     (hash >> 24) as usize % FILTER_COUNTERS
 }
 
-/// Where a hash begins to probe: by bits of its upper half, which an entry keeps.
+/// Where probing for a hash starts, by bits of its upper half, which index entries contain.
 #[inline]
 fn home(hash: u64) -> usize {
     (hash >> 39) as usize
@@ -280,7 +284,7 @@ mod tests {
     use acsm_filters::rng::Random;
     use std::collections::BTreeMap;
 
-    fn first(hash: u64, due_nanos: u64) -> First {
+    fn first(hash: u64, due_nanos: u64) -> FirstPacket {
         let packet = Packet {
             time: Timestamp::default(),
             src: [10, 0, 0, 1].into(),
@@ -292,14 +296,21 @@ mod tests {
             payload_bytes: 0,
             wire_bytes: 60,
         };
-        First { hash, packet, kind: FirstKind::Syn, forward: true, answered: false, due_nanos }
+        FirstPacket {
+            hash,
+            packet,
+            kind: FirstKind::Syn,
+            forward: true,
+            answered: false,
+            due_nanos,
+        }
     }
 
     /// Random inserts, removals and expiries against an ordered map of due times.
     #[test]
-    fn does_what_a_map_does() {
+    fn agrees_with_an_ordered_map() {
         let mut random = Random::new(1);
-        let mut pending = Pending::new_in(&Arena::default(), 64);
+        let mut pending = PendingFirstPackets::new_in(&Arena::default(), 64);
         let mut model: BTreeMap<u64, u64> = BTreeMap::new();
         let mut unwatched = 0;
         for now in 0..200_000u64 {
@@ -312,14 +323,14 @@ mod tests {
                     if pending.unwatched() == before {
                         model.insert(hash, now);
                     } else {
-                        assert!(model.len() >= 32, "half of it takes everything");
+                        assert!(model.len() >= 32, "up to half of the capacity, all are watched");
                         unwatched += 1;
                     }
                 }
                 6..9 => {
                     let found = pending.find(hash).map(|(found, first)| (found, first.due_nanos));
                     assert_eq!(found.map(|(_, due)| due), model.remove(&hash));
-                    let ended = found.and_then(|(found, _)| pending.end(found).copied());
+                    let ended = found.and_then(|(found, _)| pending.remove(found).copied());
                     assert_eq!(ended.map(|first| first.due_nanos), found.map(|(_, due)| due));
                 }
                 _ => {
@@ -328,7 +339,7 @@ mod tests {
                         assert_eq!(model.values().min(), Some(&popped.due_nanos));
                         assert_eq!(model.remove(&popped.hash), Some(popped.due_nanos));
                     }
-                    assert!(model.values().all(|&waiting| waiting > due));
+                    assert!(model.values().all(|&deadline| deadline > due));
                 }
             }
             let next_due = pending.next_due().map(|first| first.due_nanos);

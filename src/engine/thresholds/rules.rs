@@ -1,16 +1,36 @@
-//! Threshold rules at work: which events each counts, for which key.
+//! Threshold rules: which events each one counts, for which key, and the hit when its count is
+//! reached.
 
 use std::net::{IpAddr, Ipv6Addr};
 
-use super::ThresholdHit;
 use super::counters::{Events, KeyTable, Reached, Trigger};
 use super::distinct::{Bitmap, Sampling};
-use super::tuple::TupleHasher;
+use super::tuples::TupleHasher;
 use crate::flow::Packet;
-use crate::machine::{Counted, ThresholdKey, ThresholdRule};
+use crate::machine::{Counted, RuleId, ThresholdKey, ThresholdRule};
 use crate::time::Timestamp;
 use acsm_filters::memory::Arena;
 
+/// A rule's count was reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ThresholdHit {
+    /// Which rule.
+    pub rule: RuleId,
+    /// When: the time of a packet, or the time limit of a missing answer.
+    pub time: Timestamp,
+    /// The source address, if the rule counts per source.
+    pub source: Option<IpAddr>,
+    /// The destination address, if the rule counts per destination.
+    pub destination: Option<IpAddr>,
+    /// The packet that completed the count: for scans and floods, a first packet that failed.
+    pub packet: Packet,
+    /// The count in the window: a lower bound, apart from the error of distinct counts.
+    pub count: u64,
+    /// Events counted during the cool-down since the last hit for this key.
+    pub suppressed: u64,
+}
+
+/// The counts of a rule, by key.
 #[derive(Debug)]
 enum Keys {
     Events(KeyTable<Events>),
@@ -20,7 +40,7 @@ enum Keys {
 /// All rules and their counts.
 #[derive(Debug)]
 pub(super) struct RuleCounters {
-    /// By what they count, so that what happens goes straight to those that ask for it.
+    /// By the kind of event that they count.
     by_counted: [Vec<RuleCounter>; COUNTED_KINDS],
     keys_per_rule: usize,
     hasher: TupleHasher,
@@ -41,7 +61,7 @@ impl RuleCounters {
         counters
     }
 
-    /// Goes on with other rules. Those that are the same as before keep their counts.
+    /// Replaces the rules. Rules that stay the same keep their counts.
     pub fn set_rules(&mut self, arena: &Arena, rules: &[ThresholdRule]) {
         let mut old: Vec<RuleCounter> =
             self.by_counted.iter_mut().flat_map(std::mem::take).collect();
@@ -56,7 +76,7 @@ impl RuleCounters {
         }
     }
 
-    /// Counts what happened to (or with) a packet, by all rules that ask for it.
+    /// Counts an event of a packet, by all rules that count events of this kind.
     #[inline]
     pub fn count(
         &mut self,
@@ -73,8 +93,7 @@ impl RuleCounters {
         }
     }
 
-    /// Begins to load what will be needed to count that this packet waited in vain, if it comes to
-    /// that.
+    /// Prefetches the counters that change if this first packet times out.
     pub fn prefetch(&self, packet: &Packet) {
         for counted in [Counted::Destinations, Counted::UnansweredPorts, Counted::HalfOpen] {
             for rule in self.by_counted.get(counted as usize).into_iter().flatten() {
@@ -199,7 +218,7 @@ impl RuleCounter {
         }
     }
 
-    /// What must differ to count again; rules that count events do not ask.
+    /// What distinct counts count; 0 for rules that count events.
     #[inline]
     fn item(&self, packet: &Packet) -> u64 {
         match self.rule.counted {
@@ -210,7 +229,7 @@ impl RuleCounter {
     }
 }
 
-/// A host of IPv4, the /64 of IPv6: a host there may use any address of it.
+/// An IPv4 host, or the /64 of an IPv6 host, which may use any address of it.
 #[inline]
 fn network(address: IpAddr) -> IpAddr {
     match address {

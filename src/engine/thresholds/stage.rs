@@ -1,4 +1,4 @@
-//! Thresholds at work: a stage that sees the packets of every batch.
+//! The stage of a run that counts the packets of every batch against the thresholds.
 
 use super::{Losses, PreparedTuple, SketchLimits, ThresholdHit, Thresholds};
 use crate::engine::active_rules::ActiveRules;
@@ -13,7 +13,7 @@ pub type ThresholdHits = Vec<(u32, ThresholdHit)>;
 
 /// Counts packets against the rules that are shown.
 pub struct ThresholdStage {
-    /// None, if no rule counts packets.
+    /// `None` if no rule counts packets.
     thresholds: Option<Thresholds>,
     seed: u64,
 }
@@ -37,8 +37,8 @@ impl ThresholdStage {
         }
     }
 
-    /// Counts the packets of a batch. The packets of a group are counted when all of them have been
-    /// prepared: by then their counters have come from memory.
+    /// Counts the packets of a batch. The packets of a group are counted after all of them have been
+    /// prepared, so that the memory they need has been loaded.
     pub fn process(&mut self, packets: &[Packet], hits: &mut ThresholdHits) {
         let Some(thresholds) = &mut self.thresholds else { return };
         let mut tuples = [PreparedTuple::NOTHING; GROUP];
@@ -49,7 +49,7 @@ impl ThresholdStage {
         }
     }
 
-    /// Lets time pass before the packets of a batch: replies that are overdue are counted.
+    /// Handles deadlines up to `now` without a packet.
     pub fn idle(&mut self, now: Timestamp, hits: &mut ThresholdHits) {
         if let Some(thresholds) = &mut self.thresholds {
             thresholds.idle(now, &mut |hit| hits.push((0, hit)));
@@ -63,7 +63,7 @@ impl ThresholdStage {
         }
     }
 
-    /// What its bounded memory left out.
+    /// What was not counted or not reported so far.
     pub fn losses(&self) -> Losses {
         self.thresholds.as_ref().map(Thresholds::losses).unwrap_or_default()
     }
