@@ -9,6 +9,7 @@
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 use std::collections::VecDeque;
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Arc, Mutex, TryLockError};
 use std::thread::{Scope, ScopedJoinHandle};
 
@@ -171,7 +172,9 @@ impl<'scope, S: Stage + 'scope> WorkerPool<'scope, S> {
     ) -> Result<Option<Arc<S::Batch>>, WorkerLost> {
         let Some(oldest) = self.in_flight.pop_front() else { return Ok(None) };
         // Begins in the middle: the workers begin with the first stages.
-        self.stages.visit(&oldest, self.stages.slots.len() / 2)?;
+        let visit = || self.stages.visit(&oldest, self.stages.slots.len() / 2);
+        // A stage that panics here poisons its lock, as it does in a worker.
+        panic::catch_unwind(AssertUnwindSafe(visit)).map_err(|_| WorkerLost)??;
         for slot in &self.stages.slots {
             let mut slot = slot.lock().map_err(|_| WorkerLost)?;
             if let Some(mut output) = slot.outputs.pop_front() {

@@ -66,8 +66,8 @@ pub struct ShardRules<'a> {
     pub keyer: Keyer,
     /// Whether a lookup that finds nothing touches the cells in use (`--touch all`).
     pub touch_absent: bool,
-    /// Nanoseconds on some clock, for the histograms alone.
-    pub stopwatch: fn() -> u64,
+    /// Nanoseconds on some clock, if the times of sweeps are wanted.
+    pub stopwatch: Option<fn() -> u64>,
 }
 
 /// What a shard found in one batch.

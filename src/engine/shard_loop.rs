@@ -309,11 +309,12 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
         }
     }
 
-    fn sweep_slice(&mut self, now: Epoch, stopwatch: fn() -> u64) {
+    fn sweep_slice(&mut self, now: Epoch, stopwatch: Option<fn() -> u64>) {
         self.events_since_sweep = 0;
-        let start = stopwatch();
-        if self.store.sweep(now, SWEEP_CELLS) > 0 {
-            self.stats.sweep_nanos.record(stopwatch().saturating_sub(start));
+        let start = stopwatch.map(|nanos| nanos());
+        let swept = self.store.sweep(now, SWEEP_CELLS) > 0;
+        if let (true, Some(nanos), Some(start)) = (swept, stopwatch, start) {
+            self.stats.sweep_nanos.record(nanos().saturating_sub(start));
         }
     }
 

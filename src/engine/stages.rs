@@ -120,7 +120,7 @@ impl ShardStage {
             shown: self.active.shown,
             keyer: self.settings.keyer,
             touch_absent: self.settings.touch_absent,
-            stopwatch: self.settings.stopwatch,
+            stopwatch: Some(self.settings.stopwatch),
         };
         let wanted = match self.shadow {
             Some(_) => Wanted::AlertsAndAnswers,

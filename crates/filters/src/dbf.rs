@@ -185,7 +185,8 @@ impl<const BITS: u32, const TIMED: bool, L: LineArray> Store for Dbf<BITS, TIMED
     fn handle_of(&mut self, place: &DbfPlace, answer: Lookup, now: Epoch) -> u16 {
         match answer {
             Lookup::DontKnow => self.lookup(place, now).handle,
-            Lookup::Known(_) | Lookup::Absent => 0,
+            Lookup::Known(state) => 1 << state.index(),
+            Lookup::Absent => 0,
         }
     }
 

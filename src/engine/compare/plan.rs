@@ -85,7 +85,7 @@ impl ComparePlan {
             shown: self.active.shown,
             keyer,
             touch_absent: self.touch_absent,
-            stopwatch: self.stopwatch,
+            stopwatch: None,
         }
     }
 }

@@ -73,7 +73,7 @@ pub fn demand(
     let plan = DispatchPlan { keyer, phase, startup_nanos, watch: None, top_talkers: false };
     let mut dispatcher = Dispatcher::new(&plan);
     let half_open = machine.half_open();
-    let (shown, touch_absent, stopwatch) = (RuleSet::EMPTY, false, || 0);
+    let (shown, touch_absent, stopwatch) = (RuleSet::EMPTY, false, None);
     let rules = ShardRules { half_open: &half_open, shown, keyer, touch_absent, stopwatch };
     let mut exact = exact_shard(true, FIRST_FLOWS)?;
     let mut census = Census { half_open, ..Census::default() };

@@ -35,7 +35,7 @@ fn shard_rules<'a>(
     touch_absent: bool,
 ) -> ShardRules<'a> {
     let shown = rules.list.on_in(Preset::Operator);
-    ShardRules { half_open, shown, keyer: KEYER, touch_absent, stopwatch: || 0 }
+    ShardRules { half_open, shown, keyer: KEYER, touch_absent, stopwatch: None }
 }
 
 /// Flags of open flows mostly, then those that open and end, then any.
