@@ -11,7 +11,7 @@
 //!
 //! Exit codes: 0 done, 1 failed, 2 wrong usage (errors of clap, and [`Usage`]).
 
-mod alert_output;
+mod alert_destination;
 mod compare;
 mod completions;
 mod config;

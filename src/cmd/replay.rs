@@ -6,7 +6,7 @@ use std::time::Instant;
 use anyhow::Context as _;
 use clap::Args;
 
-use super::alert_output::{AlertDestination, ExistingFile};
+use super::alert_destination::{AlertDestination, ExistingFile};
 use super::input_args::InputArgs;
 use super::progress::Progress;
 use super::run_args::{RUN, RunArgs, outcome};

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use clap::Args;
 
-use super::alert_output::AlertDestination;
+use super::alert_destination::AlertDestination;
 use super::progress::stopwatch_nanos;
 use super::rule_args::RuleArgs;
 use super::store_args::StoreArgs;

@@ -7,7 +7,7 @@ use std::net::IpAddr;
 
 use super::batch::{IdleTick, PacketBatch, PacketContext, ShardedEvents};
 use super::clock::{Clock, Phase};
-use super::top::TopTalkers;
+use super::top_talkers::TopTalkers;
 use super::warm_up::WarmUp;
 use crate::capture::parse::Parser;
 use crate::capture::{CaptureError, FrameCounts, PacketSlots, PacketSource};

@@ -17,8 +17,8 @@
 //! | `shadow`, [`errors`] | the exact table beside a store, and the errors it finds |
 //! | [`alerts`] | alerts merged in packet order, limited, to the [`Sink`] |
 //! | [`thresholds`] | floods, scans and storms, in sketches of their own |
-//! | [`observe`], `active_rules` | what a run shows of itself meanwhile; other rules on the way |
-//! | `stats`, [`top`] | what shards count; the busiest addresses |
+//! | [`observer`], `active_rules` | what a run shows of itself meanwhile; other rules on the way |
+//! | `stats`, [`top_talkers`] | what shards count; the busiest addresses |
 //! | [`compare`](mod@compare) | many stores over one pass, each compared with the exact truth |
 //! | [`plan`] | which store to take for given flows, memory and error |
 //!
@@ -35,7 +35,7 @@ pub mod compare;
 mod dispatch;
 pub mod errors;
 mod lookup_cache;
-pub mod observe;
+pub mod observer;
 pub mod plan;
 mod pool;
 pub mod run;
@@ -47,7 +47,7 @@ mod stats;
 #[cfg(test)]
 mod tests;
 pub mod thresholds;
-pub mod top;
+pub mod top_talkers;
 mod warm_up;
 
 pub use active_rules::ActiveRules;
@@ -55,6 +55,6 @@ pub use alerts::{Alert, AlertCounts, AlertDifference, Sink, Suppressed, WatchSte
 pub use clock::Phase;
 pub use dispatch::Watch;
 pub use errors::{ErrorKind, Errors};
-pub use observe::{Observer, Request, Snapshot};
+pub use observer::{Observer, Request, Snapshot};
 pub use run::{RunError, RunPlan, RunResult, run};
 pub use stats::{Durations, Lookups, ShardStats};

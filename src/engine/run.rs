@@ -16,7 +16,7 @@ use super::batch::PacketBatch;
 use super::clock::Phase;
 use super::dispatch::{DispatchPlan, Dispatcher, Watch};
 use super::errors::Errors;
-use super::observe::{Observer, Request, Snapshot};
+use super::observer::{Observer, Request, Snapshot};
 use super::pool::{WorkerLost, WorkerPool};
 use super::shadow::Scope;
 use super::stages::{RunStage, StageSettings, build_stages};

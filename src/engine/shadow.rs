@@ -11,7 +11,7 @@ use super::shard::{Answer, ShardWork};
 use super::shard_loop::{Step, StoreShard};
 use crate::flow::FlowKey;
 use crate::machine::Outcome;
-use acsm_filters::{Expire, History, Lookup, StoreError, StoreSpec};
+use acsm_filters::{Expire, GroundTruth, Lookup, StoreError, StoreSpec};
 
 /// Flows that the shadow of a shard has room for before it first grows.
 const FIRST_FLOWS: usize = 1 << 12;
@@ -38,11 +38,11 @@ impl Truth {
 }
 
 /// An exact table of all flows, driven like any other store.
-pub type ExactShard = StoreShard<History<FlowKey>>;
+pub type ExactShard = StoreShard<GroundTruth<FlowKey>>;
 
 /// An empty exact table with room for `flows` flows before it grows. `timed`: flows age.
 pub fn exact_shard(timed: bool, flows: usize) -> Result<ExactShard, StoreError> {
-    History::new(timed, flows).map(StoreShard::new)
+    GroundTruth::new(timed, flows).map(StoreShard::new)
 }
 
 /// Drives the exact table by all events, and hands `take` the truth about each.

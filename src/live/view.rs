@@ -11,7 +11,7 @@ use super::alerts::SeenAlert;
 use super::theory::{PredictedError, is_overload};
 use crate::capture::live::InterfaceCounts;
 use crate::engine::Snapshot;
-use crate::engine::top::Talker;
+use crate::engine::top_talkers::Talker;
 use crate::machine::{Rule, RuleSet, Rules};
 use acsm_filters::{Backend, Sizing, StoreSpec};
 

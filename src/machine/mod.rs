@@ -16,13 +16,13 @@
 //! # Ok::<(), acsm::machine::RulesError>(())
 //! ```
 
-mod limits;
+mod alert_settings;
 mod rule;
 mod rules;
 mod suppression;
 mod table;
 
-pub use limits::{AlertLimits, Network, NetworkError};
+pub use alert_settings::{AlertSettings, Network, NetworkError};
 pub use rule::{
     Category, Counted, Counterparts, GENERATOR_ID, Preset, Rule, RuleKind, RuleList, ThresholdKey,
     ThresholdRule,

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::limits::{Network, NetworkError};
+use super::alert_settings::{Network, NetworkError};
 use super::rule::RuleList;
 
 /// Which alerts to suppress.

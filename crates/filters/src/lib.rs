@@ -5,7 +5,7 @@
 //!
 //! * All structures implement [`Store`]: one shard, driven by one thread. Shards share nothing.
 //! * Memory is allocated when a store is made and never grows (except [`Exact::growing`] and
-//!   [`History`]). [`CellFilter`], [`Dbf`] and [`Fcf`] also work on borrowed bytes of any alignment.
+//!   [`GroundTruth`]). [`CellFilter`], [`Dbf`] and [`Fcf`] also work on borrowed bytes of any alignment.
 //! * No clock, no I/O: the caller supplies the time as an [`Epoch`] that never goes back. Answers
 //!   depend on the operations before and their epochs alone, never on when [`Store::sweep`] ran.
 //! * Answers may be wrong, with a probability that the memory determines; "don't know" is one of
@@ -93,7 +93,7 @@ pub use codes::Encodings;
 pub use dbf::{Dbf, DbfPlace};
 pub use digest::{FlowId, HashKey};
 pub use error::StoreError;
-pub use exact::{Exact, ExactHandle, ExactPlace, FlowLookups, History};
+pub use exact::{Exact, ExactHandle, ExactPlace, FlowLookups, GroundTruth};
 pub use fcf::{Fcf, FcfHandle, FcfPlace};
 pub use gate::{Gate, Gated, GatedHandle, GatedPlace};
 pub use kbf::{Kbf, KbfRule};

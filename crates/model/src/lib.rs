@@ -42,7 +42,7 @@
 //! | [`bound`] | information theory | the fewest bits per flow at an error rate |
 //! | [`recycling`] | recycling Bloom filters | average rates over a cycle |
 //! | [`bloom_g`], [`bloom_alpha`] | fast Bloom filters | few memory accesses |
-//! | [`errors`], [`counts`], [`mix`] | | shared: error rates, counts on cells, mixes of states |
+//! | [`errors`], [`counts`], [`state_mix`] | | shared: error rates, counts on cells, mixes of states |
 //! | [`special`] | | binomial and Poisson probabilities for 10^10 trials |
 //!
 //! Where a paper's formula is misprinted, the corrected form is here beside the printed one, and the
@@ -68,10 +68,10 @@ mod encodings;
 pub mod errors;
 pub mod fcf;
 pub mod kbf;
-pub mod mix;
 pub mod recycling;
 pub mod sbf;
 pub mod special;
+pub mod state_mix;
 
 /// The largest number of states of a machine.
 pub const STATES_MAX: usize = 16;
@@ -80,4 +80,4 @@ pub const HASHES_MAX: usize = 32;
 
 pub use counts::FlowCells;
 pub use errors::ErrorRates;
-pub use mix::StateMix;
+pub use state_mix::StateMix;

@@ -10,7 +10,7 @@ use crate::engine::compare::StoreRun;
 use crate::flow::FlowKey;
 use crate::report::compare::RunLabel;
 use crate::report::format::bytes;
-use acsm_filters::{Backend, Budget, History, Sizing, SpecError, StoreSpec};
+use acsm_filters::{Backend, Budget, GroundTruth, Sizing, SpecError, StoreSpec};
 
 /// Memory per run for each flow with a wrong answer.
 const WRONG_FLOW_BYTES: u64 = 64;
@@ -154,7 +154,7 @@ impl MemoryNeed {
     /// For `runs`, in a trace with about `flows_total` flows.
     pub fn new(runs: &Runs, flows_total: u64) -> MemoryNeed {
         let (mut stores_bytes, mut truth_bytes) =
-            (0_u64, flows_total * History::<FlowKey>::FLOW_BYTES);
+            (0_u64, flows_total * GroundTruth::<FlowKey>::FLOW_BYTES);
         for (n, _) in runs.plans.iter().enumerate() {
             let Some(label) = runs.labels.iter().find(|label| label.run == n) else { continue };
             let store_bytes = (label.sizing.bits + label.sizing.table_bits) / 8;

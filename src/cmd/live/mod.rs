@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 use clap::Args;
 
-use super::alert_output::{AlertDestination, ExistingFile};
+use super::alert_destination::{AlertDestination, ExistingFile};
 use super::run_args::{OUTPUT, RUN, RunArgs};
 use super::{run_args, signals, stderr};
 use crate::capture::live::InterfaceCounts;

@@ -14,7 +14,7 @@ use super::flow_errors::{ErrorCounts, FlowErrors};
 use crate::engine::errors::ErrorKind;
 use crate::flow::FlowKey;
 use acsm_filters::rng::Random;
-use acsm_filters::{FlowLookups, History};
+use acsm_filters::{FlowLookups, GroundTruth};
 use acsm_model::special::poisson;
 
 const REPLICATES: usize = 400;
@@ -60,13 +60,13 @@ struct Sums {
 }
 
 impl Population {
-    /// The flows of `history`.
-    pub fn new(history: &History<FlowKey>) -> Population {
+    /// The flows of `ground_truth`.
+    pub fn new(history: &GroundTruth<FlowKey>) -> Population {
         Population { flows: counted(history.lookups().collect()) }
     }
 
     /// The intervals of a run that was wrong about these flows.
-    pub fn intervals(&self, erring: &FlowErrors, history: &History<FlowKey>) -> RateIntervals {
+    pub fn intervals(&self, erring: &FlowErrors, history: &GroundTruth<FlowKey>) -> RateIntervals {
         let kind = |(flow, errors)| (history.lookups_of(flow), errors);
         let mut kinds: Vec<(Kind, u64)> = counted(erring.iter().map(kind).collect());
         let mut erring_flows = [0; RATES];

@@ -11,7 +11,7 @@ use crate::engine::shadow::{ExactShard, exact_shard, find_truth};
 use crate::engine::shard::{ShardWork, Wanted};
 use crate::flow::{FlowId, FlowKey, Keyer, Packet};
 use crate::time::Timestamp;
-use acsm_filters::{Epoch, History, Lookup, State, StoreError};
+use acsm_filters::{Epoch, GroundTruth, Lookup, State, StoreError};
 
 /// What a trace asks of a store, counted exactly.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -132,7 +132,7 @@ impl<'a> TruthFinder<'a> {
     }
 
     /// Every flow that was in the trace.
-    pub fn history(&self) -> &History<FlowKey> {
+    pub fn history(&self) -> &GroundTruth<FlowKey> {
         self.exact.store()
     }
 }

@@ -21,7 +21,7 @@ mod states;
 mod transitions;
 mod values;
 
-use super::limits::AlertLimits;
+use super::alert_settings::AlertSettings;
 use super::rule::{RuleKind, RuleList, ThresholdRule};
 use super::table::Machine;
 use crate::flow::FlowKeyKind;
@@ -52,7 +52,7 @@ pub struct Rules {
     /// The rules about many packets.
     pub thresholds: Vec<ThresholdRule>,
     /// Cool-downs, alerts per second, home networks.
-    pub limits: AlertLimits,
+    pub limits: AlertSettings,
     /// How many `[[transition]]` rows there are.
     pub transitions: usize,
     /// What works but looks like a mistake.

@@ -8,7 +8,7 @@ use super::error::{RulesError, SourceText};
 use super::source::{LimitsTable, Parsed, RuleTable, ThresholdTable};
 use super::states::{Positions, States};
 use super::values::{COUNTED, FlagCondition, THRESHOLD_KEYS, duration_nanos, flags, named};
-use crate::machine::limits::{AlertLimits, NetworkError};
+use crate::machine::alert_settings::{AlertSettings, NetworkError};
 use crate::machine::rule::{Preset, Rule, RuleKind, RuleList, ThresholdRule};
 use crate::machine::table::{RuleId, RuleSet};
 use crate::time::NANOS_PER_SEC;
@@ -32,7 +32,10 @@ pub(super) struct When {
 }
 
 /// Reads the rules of all files, in order.
-pub(super) fn read_rules(files: &[Parsed], limits: &AlertLimits) -> Result<RuleTables, RulesError> {
+pub(super) fn read_rules(
+    files: &[Parsed],
+    limits: &AlertSettings,
+) -> Result<RuleTables, RulesError> {
     let mut rules: Vec<Rule> = Vec::new();
     let mut thresholds = Vec::new();
     let mut signatures = BTreeMap::new();
@@ -82,7 +85,7 @@ fn rule(
     text: &SourceText,
     table: &RuleTable,
     id: RuleId,
-    limits: &AlertLimits,
+    limits: &AlertSettings,
 ) -> Result<Rule, RulesError> {
     let name = table.name.get_ref();
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
@@ -149,16 +152,16 @@ pub(super) fn conditions(files: &[Parsed], states: &States) -> Result<Vec<When>,
 }
 
 /// `[hygiene]` of the first file that has one: the including file's before the included.
-pub(super) fn read_limits(files: &[Parsed]) -> Result<AlertLimits, RulesError> {
+pub(super) fn read_limits(files: &[Parsed]) -> Result<AlertSettings, RulesError> {
     let found = files.iter().find_map(|parsed| Some((&parsed.text, parsed.file.hygiene.as_ref()?)));
     match found {
         Some((text, table)) => limits(text, table.get_ref()),
-        None => Ok(AlertLimits::default()),
+        None => Ok(AlertSettings::default()),
     }
 }
 
-fn limits(text: &SourceText, table: &LimitsTable) -> Result<AlertLimits, RulesError> {
-    let mut limits = AlertLimits::default();
+fn limits(text: &SourceText, table: &LimitsTable) -> Result<AlertSettings, RulesError> {
+    let mut limits = AlertSettings::default();
     for network in table.home_networks.iter().flatten() {
         let parsed = network.get_ref().parse();
         let error = |error: NetworkError| text.wrong_at(network, error.to_string());

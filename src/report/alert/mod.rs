@@ -8,7 +8,7 @@
 //! | `lines` | buffered output that contains whole lines only |
 //!
 //! To add a format: a file beside `eve`, a variant of [`AlertTarget`], and its choice by the options
-//! in `cmd/alert_output.rs`.
+//! in `cmd/alert_destination.rs`.
 
 mod eve;
 mod lines;

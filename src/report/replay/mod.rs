@@ -8,4 +8,4 @@ mod prediction;
 pub mod text;
 
 pub use json::{Context, ErrorReport, Summary};
-pub use prediction::{Overload, OverloadDetector, Prediction};
+pub use prediction::{Overload, Prediction};

@@ -11,8 +11,6 @@ use acsm_filters::{Backend, Sizing};
 /// Warn above this multiple of the planned flows: estimates of live flows have an error of a few
 /// percent.
 const OVERLOAD: f64 = 1.05;
-/// The overload has ended below this share of the planned flows.
-const RECOVERED: f64 = 0.9;
 
 /// Errors per lookup, of any kind, for typical traffic.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -60,11 +58,6 @@ impl Prediction {
         let overload = Overload { prediction: *self, capacity, is_exceeded, full };
         (is_exceeded || full > 0).then_some(overload)
     }
-
-    /// Whether the load is clearly within the capacity again.
-    fn has_recovered(&self) -> bool {
-        self.capacity.is_none_or(|flows| self.live < RECOVERED * flows as f64)
-    }
 }
 
 /// A store holds more flows than it was sized for, or rejected some. Displays as a warning.
@@ -97,25 +90,6 @@ impl fmt::Display for Overload {
     }
 }
 
-/// Detects overload during a run: warns once when it begins, and again only after it has ended.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct OverloadDetector {
-    is_over: bool,
-    full_before: u64,
-}
-
-impl OverloadDetector {
-    /// The warning due now; `full` counts the inserts without room since the start.
-    pub fn update(&mut self, prediction: &Prediction, full: u64) -> Option<Overload> {
-        let newly_full = full.saturating_sub(self.full_before);
-        self.full_before = full;
-        let overload = prediction.overload(newly_full);
-        let was_over = self.is_over;
-        self.is_over = overload.is_some() || was_over && !prediction.has_recovered();
-        overload.filter(|_| !was_over)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -141,17 +115,5 @@ mod tests {
         );
         let exact = Prediction { capacity: None, ..with_flows(1e9) };
         assert_eq!(exact.overload(0), None);
-    }
-
-    #[test]
-    fn each_overload_gives_one_warning() {
-        let mut detector = OverloadDetector::default();
-        let mut warns = |live, full| detector.update(&with_flows(live), full).is_some();
-        assert!(!warns(1000.0, 0));
-        assert!(warns(1100.0, 0));
-        assert!(!warns(1200.0, 0) && !warns(1000.0, 0) && !warns(1100.0, 7), "it has not ended");
-        assert!(!warns(800.0, 7) && warns(1100.0, 7), "it has ended and begins again");
-        assert!(!warns(800.0, 7) && warns(970.0, 8) && !warns(970.0, 9), "inserts without room");
-        assert!(!warns(800.0, 9), "the store is no longer full");
     }
 }

@@ -1,13 +1,13 @@
 //! `exact`: a hash table of full keys, for comparison with the filters.
 //!
 //! `index` finds the slot of a key, `idle_lists` keeps slots in the order in which they go idle;
-//! `history` is the variant that forgets no flow.
+//! `ground_truth` is the variant that forgets no flow.
 
-mod history;
+mod ground_truth;
 mod idle_lists;
 mod index;
 
-pub use history::{FlowLookups, History};
+pub use ground_truth::{FlowLookups, GroundTruth};
 
 use crate::aging::{Epoch, Stamp};
 use crate::digest::FlowId;

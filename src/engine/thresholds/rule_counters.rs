@@ -3,8 +3,8 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 
-use super::counters::{Events, KeyTable, Reached, Trigger};
 use super::distinct::{Bitmap, Sampling};
+use super::key_table::{Events, KeyTable, Reached, Trigger};
 use super::tuples::TupleHasher;
 use crate::flow::Packet;
 use crate::machine::{Counted, RuleId, ThresholdKey, ThresholdRule};

@@ -8,7 +8,7 @@ use crate::time::NANOS_PER_SEC;
 
 /// Settings that limit the number of alerts. Plain data: the engine applies them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AlertLimits {
+pub struct AlertSettings {
     /// The home networks; empty: any address may be at home.
     pub home_networks: Vec<Network>,
     /// The cool-down of rules without one of their own.
@@ -17,9 +17,9 @@ pub struct AlertLimits {
     pub alerts_per_second: u32,
 }
 
-impl Default for AlertLimits {
+impl Default for AlertSettings {
     fn default() -> Self {
-        AlertLimits {
+        AlertSettings {
             home_networks: Vec::new(),
             cooldown_nanos: 60 * NANOS_PER_SEC,
             alerts_per_second: 100,

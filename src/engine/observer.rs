@@ -10,7 +10,7 @@ use super::active_rules::ActiveRules;
 use super::alerts::Suppressed;
 use super::stats::{Durations, ShardStats};
 use super::thresholds::Losses;
-use super::top::TopTalkers;
+use super::top_talkers::TopTalkers;
 use crate::capture::FrameCounts;
 use crate::machine::RuleSet;
 use crate::time::Timestamp;

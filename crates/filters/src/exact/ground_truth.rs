@@ -1,4 +1,4 @@
-//! `History`: an exact table that forgets no flow. Errors of other stores are counted against it.
+//! `GroundTruth`: an exact table that forgets no flow. Errors of other stores are counted against it.
 
 use super::ExactPlace;
 use super::index::Index;
@@ -19,9 +19,9 @@ use crate::store::{Found, Insertion, Store};
 /// * A flow takes a cache line, and 12 bytes of the index, for good.
 ///
 /// ```
-/// use acsm_filters::{Epoch, FlowId, History, Lookup, State, Store};
+/// use acsm_filters::{Epoch, FlowId, GroundTruth, Lookup, State, Store};
 ///
-/// let mut history = History::new(true, 1000)?;
+/// let mut history = GroundTruth::new(true, 1000)?;
 /// let place = history.locate(FlowId(7), "10.0.0.1:80");
 /// assert_eq!(history.lookup(&place, Epoch(0)).answer, Lookup::Absent);
 /// history.insert(&place, State::FIRST, Epoch(0).stamp());
@@ -33,7 +33,7 @@ use crate::store::{Found, Insertion, Store};
 /// assert_eq!((history.flows(), history.alive()), (1, 0));
 /// # Ok::<(), acsm_filters::StoreError>(())
 /// ```
-pub struct History<K> {
+pub struct GroundTruth<K> {
     entries: Vec<Entry<K>>,
     index: Index,
     timed: bool,
@@ -63,16 +63,16 @@ pub struct FlowLookups {
     pub absent: u32,
 }
 
-impl<K: Copy + Eq> History<K> {
+impl<K: Copy + Eq> GroundTruth<K> {
     /// The memory of one flow.
     pub const FLOW_BYTES: u64 = size_of::<Entry<K>>() as u64 + 12;
 
     /// An empty history that first grows beyond this many flows.
-    pub fn new(timed: bool, flows: usize) -> Result<History<K>, StoreError> {
+    pub fn new(timed: bool, flows: usize) -> Result<GroundTruth<K>, StoreError> {
         let mut entries = Vec::new();
         let bytes = flows.saturating_mul(size_of::<Entry<K>>());
         entries.try_reserve_exact(flows).map_err(|_| StoreError::OutOfMemory { bytes })?;
-        Ok(History {
+        Ok(GroundTruth {
             entries,
             index: Index::new(flows.max(2))?,
             timed,
@@ -180,7 +180,7 @@ impl<K: Copy + Eq> History<K> {
     }
 }
 
-impl<K: Copy + Eq + Send> Store for History<K> {
+impl<K: Copy + Eq + Send> Store for GroundTruth<K> {
     type Key = K;
     type Place = ExactPlace<K>;
     /// The number of the flow.
@@ -284,7 +284,7 @@ mod tests {
         for timed in [true, false] {
             let sizing = StoreSpec::new(Backend::Exact, 6).sizing().unwrap();
             let mut exact = Exact::growing(&sizing, timed).unwrap();
-            let mut history = History::new(timed, 2).unwrap();
+            let mut history = GroundTruth::new(timed, 2).unwrap();
             let mut random = Random::new(3);
             let mut now = Epoch(0);
             for _ in 0..200_000 {
@@ -329,7 +329,7 @@ mod tests {
 
     #[test]
     fn flows_are_numbered_as_they_come_and_lookups_counted() {
-        let mut history = History::new(false, 1).unwrap();
+        let mut history = GroundTruth::new(false, 1).unwrap();
         for flow in (0..1000).chain(0..1000) {
             let place = history.locate(id(flow), flow);
             let found = history.lookup(&place, Epoch(0));
