@@ -66,7 +66,7 @@ use crate::state::{Lookup, State};
 /// | modify | subtract the salted code of the old state, add that of the new one |
 /// | delete | count − 1, subtract the salted code; empty at 0 |
 ///
-/// A count of fifteen stays, and the cell then says nothing, until it ages. Lookup: an empty cell,
+/// A count of fifteen stays, and the cell then carries no information, until it ages. Lookup: an empty cell,
 /// or no state possible in all cells: Absent; one state: Known; several: DontKnow.
 pub type Bhbf<const TIMED: bool, L = OwnedLines> = CellFilter<BhbfRule, 16, TIMED, L>;
 

@@ -125,7 +125,7 @@ unsafe impl Sync for Chunk {}
 fn advise_huge_pages(start: NonNull<u8>, bytes: usize) {
     let whole = bytes / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES;
     if whole > 0 {
-        // SAFETY: these bytes are ours, and the advice changes nothing of what is in them.
+        // SAFETY: these bytes are ours, and the advice does not change their contents.
         let _ = unsafe {
             rustix::mm::madvise(start.as_ptr().cast(), whole, rustix::mm::Advice::LinuxHugepage)
         };

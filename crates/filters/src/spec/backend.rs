@@ -148,7 +148,7 @@ impl Backend {
         matches!(self.info().storage, Storage::Cells)
     }
 
-    /// The width of its narrowest cells for so many states, without stamps; 0 without cells.
+    /// The width of its narrowest cells for this many states, without stamps; 0 without cells.
     pub fn narrowest_cell_bits(self, states: usize) -> u32 {
         (self.info().narrowest_cell_bits)(states)
     }

@@ -329,7 +329,7 @@ fn filter_conforms(spec: StoreSpec) {
 fn blocked_layouts_follow_their_rules() {
     for layout in [1, 2, 3].map(LayoutKind::Blocked) {
         for backend in [Backend::Kbf, Backend::Sbf, Backend::Bhbf, Backend::Dbf] {
-            // The smaller sizes: in larger ones flows hardly meet.
+            // The smaller sizes: in larger ones flows rarely share cells.
             let sizes = sizes(&StoreSpec { layout, ..StoreSpec::new(backend, 6) });
             sizes.iter().take(2).for_each(conforms);
         }
@@ -394,7 +394,7 @@ fn fcf_follows_its_rules() {
 
 #[test]
 fn recycling_stores_follow_their_rules() {
-    // From "each insertion is one too many" to "hardly ever full".
+    // From "every insertion fails" to "rarely full".
     let thresholds = [None, Some(RecycleAt::Fill(0.02)), Some(RecycleAt::Flows(80))];
     for (expire, retain) in
         [(Expire::Recycle, true), (Expire::Recycle, false), (Expire::TwoPhase, true)]
