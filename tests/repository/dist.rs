@@ -17,8 +17,8 @@ fn in_schema<'a>(schema: &'a Value, path: &str) -> Option<&'a Value> {
     path.split('.').try_fold(schema, |value, name| value["properties"].get(name))
 }
 
-/// Asks systemd about the unit, with the program where it is now; `None`, and loudly, where there is
-/// no systemd.
+/// Asks systemd about the unit, with the path of the built program; `None` without systemd,
+/// after a message on stderr.
 fn ask_systemd(arguments: &[&str]) -> Option<Output> {
     let folder = tempfile::tempdir().unwrap();
     let unit = folder.path().join("acsm.service");

@@ -19,7 +19,7 @@ fn lines_are_what_the_schemas_say() {
         .spawn()
         .unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    // Once it tells of itself it captures.
+    // The first `stats` event shows that it captures.
     let first = lines.next().unwrap();
     net.scan(1..41);
     let events: Vec<Value> = std::iter::once(first)

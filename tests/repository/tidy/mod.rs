@@ -1,5 +1,5 @@
-//! The style, kept by a test. Each check takes a file and returns complaints; each has a test of
-//! its own that shows it can complain.
+//! The style, kept by a test. Each check takes a file and returns complaints; each has its
+//! own test, which shows that it can fail.
 
 mod cycles;
 mod layers;
