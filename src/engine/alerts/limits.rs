@@ -110,7 +110,7 @@ impl AlertLimits {
             return false;
         }
         if !matches!(rule.kind, RuleKind::Mark | RuleKind::Threshold) {
-            // The budget first: an alert that is not shown must not silence those after it.
+            // The budget first: an alert that is not shown must not start a cool-down.
             if !self.budget.has_room(self.now, self.active.rules.limits.alerts_per_second) {
                 self.suppressed.over_budget += 1;
                 return false;
@@ -149,8 +149,8 @@ impl SecondBudget {
 
 const WAYS: usize = 4;
 
-/// One alert per rule and source in a while: a table of fixed size, so that an attacker who makes up
-/// sources cannot make it grow.
+/// The cool-downs per rule and source: a table of fixed size, so that an attacker who spoofs sources
+/// cannot make it grow.
 #[derive(Debug)]
 struct Cooldowns {
     sets: Vec<[Option<Cooldown>; WAYS]>,
