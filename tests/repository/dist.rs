@@ -143,8 +143,8 @@ fn the_sample_of_options_is_one() {
     let acsm =
         Command::new(env!("CARGO_BIN_EXE_acsm")).args(["live", "--config"]).arg(config).output();
     let output = acsm.unwrap();
-    let talk = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{talk}");
+    let messages = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{messages}");
     let reason = if cfg!(feature = "live") { "nonesuch0" } else { "libpcap" };
-    assert!(talk.contains(reason), "{talk}");
+    assert!(messages.contains(reason), "{messages}");
 }

@@ -28,7 +28,7 @@ use crate::state::{Lookup, State};
 /// inserted:
 ///
 /// * a flow that was inserted is never answered `Absent`, and `Known` is its state;
-/// * the state follows from all cells together, so a flow needs no cell of its own: the best filter
+/// * the state follows from all cells together, so a flow needs no unshared cell: the best filter
 ///   has two flows per cell, k = 2 m/n;
 /// * the content of a cell does not depend on the order of operations, and the cells of two filters
 ///   of different flows can be added: counts, and sums modulo 4095.

@@ -59,7 +59,7 @@ pub struct Table<T> {
 
 impl Arena {
     /// An arena of about this many bytes, allocated with the first table. A table that does not fit
-    /// gets memory of its own, and the rest of the old memory stays unused.
+    /// gets separate memory, and the rest of the old memory stays unused.
     pub fn with_capacity(bytes: usize) -> Arena {
         Arena { capacity: bytes, rest: RefCell::default() }
     }

@@ -2,7 +2,7 @@
 //!
 //! In this order: muted rules, home networks, the suppression list, the budget per second, the
 //! cool-down per rule and source. Marks (`flow_fin`, `flow_rst`) are facts to be counted: they are
-//! exempt from cool-down and budget. Thresholds have a cool-down of their own and are exempt from
+//! exempt from cool-down and budget. Thresholds have their own cool-down and are exempt from
 //! the budget, so that chatter never hides a flood.
 
 use std::net::IpAddr;

@@ -92,7 +92,7 @@ pub fn compare(
 /// A pass under way.
 struct Pass<'scope, 'a> {
     pool: WorkerPool<'scope, StoreRunner<'a>>,
-    /// The batch being filled: nobody else holds it.
+    /// The batch being filled: it has no other owner.
     filling: Arc<CompareBatch>,
     seeds: usize,
     finder: TruthFinder<'a>,

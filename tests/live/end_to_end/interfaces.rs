@@ -188,18 +188,18 @@ fn refused(options: &str) -> (Option<i32>, String) {
 
 #[test]
 fn an_interface_that_is_not_there_is_named() {
-    let (code, talk) = refused("-i nonesuch");
+    let (code, stderr) = refused("-i nonesuch");
     assert_eq!(code, Some(1));
-    assert!(talk.contains("nonesuch"), "{talk}");
+    assert!(stderr.contains("nonesuch"), "{stderr}");
 }
 
 #[test]
 fn interfaces_must_be_named_each_once() {
-    let (code, talk) = refused("");
-    assert!(code == Some(2) && talk.contains("Say -i with one of: "), "{talk}");
-    assert!(talk.contains("lo") && !talk.contains("dbus"), "{talk}");
-    let (code, talk) = refused("-i lo -i any -i lo");
-    assert!(code == Some(2) && talk.contains("-i lo is there twice"), "{talk}");
+    let (code, stderr) = refused("");
+    assert!(code == Some(2) && stderr.contains("Say -i with one of: "), "{stderr}");
+    assert!(stderr.contains("lo") && !stderr.contains("dbus"), "{stderr}");
+    let (code, stderr) = refused("-i lo -i any -i lo");
+    assert!(code == Some(2) && stderr.contains("-i lo is there twice"), "{stderr}");
 }
 
 #[test]
@@ -207,7 +207,7 @@ fn a_filter_that_makes_no_sense_is_wrong_usage() {
     let Some(net) = NamespacePair::new() else { return };
     let mut acsm = net.command(env!("CARGO_BIN_EXE_acsm"));
     let output = acsm.args(["live", "-i", CABLE, "--filter", "tcp prot 80"]).output().unwrap();
-    let talk = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(2), "{talk}");
-    assert!(talk.contains("--filter `tcp prot 80`: ") && talk.contains("tcpdump"), "{talk}");
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("--filter `tcp prot 80`: ") && stderr.contains("tcpdump"), "{stderr}");
 }

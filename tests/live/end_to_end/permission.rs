@@ -66,8 +66,8 @@ fn a_user_that_is_not_there_is_named() {
     let mut acsm = net.command(env!("CARGO_BIN_EXE_acsm"));
     let output = acsm.args(["live", "-i", "cable0", "--user", "nonesuch"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
-    let talk = String::from_utf8(output.stderr).unwrap();
-    assert!(talk.contains("--user nonesuch: there is no such user"), "{talk}");
+    let messages = String::from_utf8(output.stderr).unwrap();
+    assert!(messages.contains("--user nonesuch: there is no such user"), "{messages}");
 }
 
 /// Root may write there, the new user may not.
@@ -80,8 +80,8 @@ fn a_file_that_the_user_may_not_write_is_named_with_the_user() {
         acsm.args(["live", "-i", "cable0", "--user", "nobody", option]);
         let output = acsm.arg(folder.path().join("file")).output().unwrap();
         assert_eq!(output.status.code(), Some(1));
-        let talk = String::from_utf8(output.stderr).unwrap();
-        assert!(talk.contains(&format!("as --user nobody: {option} /")), "{talk}");
+        let messages = String::from_utf8(output.stderr).unwrap();
+        assert!(messages.contains(&format!("as --user nobody: {option} /")), "{messages}");
     }
 }
 
@@ -106,8 +106,8 @@ fn without_permission_the_error_names_what_to_grant() {
             return;
         }
     };
-    let talk = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(1), "{talk}");
+    let messages = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{messages}");
     let advice = format!("sudo setcap cap_net_raw+ep {}", acsm.display());
-    assert!(talk.contains(&advice) && talk.contains("acsm.service"), "{talk}");
+    assert!(messages.contains(&advice) && messages.contains("acsm.service"), "{messages}");
 }

@@ -122,7 +122,7 @@ fn as_many_threads_as_there_may_be() {
         let output =
             acsm.args(["live", "-i", "lo", "--capture-threads", threads]).output().unwrap();
         assert_eq!(output.status.code(), Some(2));
-        let talk = String::from_utf8(output.stderr).unwrap();
-        assert!(talk.contains("--capture-threads"), "{talk}");
+        let messages = String::from_utf8(output.stderr).unwrap();
+        assert!(messages.contains("--capture-threads"), "{messages}");
     }
 }

@@ -26,7 +26,7 @@ fn site() -> SocketAddr {
 
 /// The answer for `path`, once there is one of this status.
 fn wait_for(path: &'static str, status: u16) -> Answer {
-    wait_until("the server says so", || {
+    wait_until("the server answers with this status", || {
         Some(get(site(), path)).filter(|answer| answer.status == status)
     })
 }

@@ -139,8 +139,8 @@ fn replay_builds_what_the_plan_says_and_predicts_the_same() {
 #[test]
 fn a_store_with_more_flows_than_it_was_made_for_is_warned_of() {
     let crowded = acsm("replay --flows 100 --min-severity 1 traces/attacks.pcap.gz");
-    let talk = stderr(&crowded);
-    assert!(talk.contains("the store was made for 100 (--flows): by theory"), "{talk}");
+    let messages = stderr(&crowded);
+    assert!(messages.contains("the store was made for 100 (--flows): by theory"), "{messages}");
     let full = acsm("replay --backend fcf --flows 100 --min-severity 1 traces/attacks.pcap.gz");
     assert!(stderr(&full).contains(" times no room for a new flow, "), "{full:?}");
     let roomy = acsm("replay --flows 10k --min-severity 1 traces/attacks.pcap.gz");

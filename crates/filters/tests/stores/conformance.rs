@@ -159,7 +159,7 @@ impl<S: Store<Key: FlowKey>> Pair<'_, S> {
         let insertion = self.fast.insert(&locate(&self.fast, flow), state, stamp);
         self.slow.insert(flow, state, at);
         if let Insertion::Stored { answer: Some(answer), .. } = insertion {
-            assert_eq!(self.found(flow).answer, answer, "what an insertion says of a lookup");
+            assert_eq!(self.found(flow).answer, answer, "the answer that an insertion predicts");
         }
     }
 
@@ -178,7 +178,7 @@ impl<S: Store<Key: FlowKey>> Pair<'_, S> {
         let answer = self.fast.modify(&locate(&self.fast, flow), &found, new, stamp);
         self.slow.modify(flow, found.answer, new, at);
         if let Some(answer) = answer {
-            assert_eq!(self.found(flow).answer, answer, "what a modification says of a lookup");
+            assert_eq!(self.found(flow).answer, answer, "the answer that a modification predicts");
         }
     }
 
