@@ -1,5 +1,5 @@
-//! What `acsm compare` of two stores at four rates costs, beside one `acsm replay` of the same
-//! file: the promise is 12 times at most. `scripts/bench compare [PACKETS]`.
+//! What `acsm compare` of two stores at four rates costs, compared with one `acsm replay` of the same
+//! file: the promise is at most 12 times as much. `scripts/bench compare [PACKETS]`.
 
 mod harness;
 

@@ -1,14 +1,14 @@
-//! What the engine takes when frames are in memory already, in one thread that parses, looks up,
-//! steps and raises alerts: the most that one core could watch if capturing cost nothing.
+//! The rate of the engine on frames that are in memory already, in one thread that parses, looks up,
+//! steps and raises alerts: the most that one core could process if capturing cost nothing.
 //! `scripts/bench engine [PACKETS]`.
 //!
-//! Times are this thread's time on the processor where the system tells it. A link of 10 Gb/s
-//! brings 14.88 million of its smallest packets a second, or 1.5 million of 800 bytes.
+//! Times are this thread's time on the processor where the system reports it. A link of 10 Gb/s
+//! carries 14.88 million packets of the smallest size per second, or 1.5 million of 800 bytes.
 
 mod harness {
     pub mod on_cpu;
     pub mod trace_file;
-    #[allow(dead_code)] // its medians alone
+    #[allow(dead_code)] // only its medians are used
     pub mod turns;
 }
 
@@ -49,7 +49,7 @@ impl Frames {
     }
 }
 
-/// Hands them out from the first on.
+/// Returns them in order, starting with the first.
 struct FromMemory<'a> {
     frames: &'a Frames,
     next: usize,
@@ -79,7 +79,7 @@ fn operator_plan() -> RunPlan {
     plan
 }
 
-/// Nanoseconds that one frame takes.
+/// Nanoseconds per frame.
 fn measure(plan: &RunPlan, frames: &Frames) -> f64 {
     let (mut source, parser) = (FromMemory { frames, next: 0, start: 0 }, Parser::default());
     let never = AtomicBool::new(false);

@@ -1,4 +1,4 @@
-//! What a packet costs to read and parse, beside a bare libpcap loop over the same file that only
+//! What a packet costs to read and parse, compared with a bare libpcap loop over the same file that only
 //! counts packets. `scripts/bench read [PACKETS]`.
 
 mod harness;

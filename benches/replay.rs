@@ -1,4 +1,4 @@
-//! What `acsm replay` costs, alerts going nowhere, beside a bare libpcap loop over the same file
+//! What `acsm replay` costs, with alerts discarded, compared with a bare libpcap loop over the same file
 //! that only counts packets. `scripts/bench replay [PACKETS]`.
 
 mod harness;
@@ -23,8 +23,8 @@ const BACKENDS: [Backend; 6] =
 
 fn main() {
     let packets = harness::packets_or(10_000_000);
-    // No fewer packets a flow than the profiles need, however few are asked for.
-    let flows = |wished: u64| wished.min(packets / 10);
+    // At least the packets per flow that the profiles need, however few packets are requested.
+    let flows = |requested: u64| requested.min(packets / 10);
 
     let paper = TraceSpec::new(Profile::Paper);
     let realistic = TraceSpec::new(Profile::Realistic);

@@ -1,6 +1,6 @@
 //! What a packet costs in each store: locate, look up and touch, on a million live flows in
 //! random order, or as many as `cargo bench --bench store -- COUNT` says. Times are this thread's time on the processor where
-//! the system tells it, so that a busy machine disturbs them less.
+//! the system reports it, so that a busy machine disturbs them less.
 
 mod harness {
     pub mod on_cpu;
@@ -113,7 +113,7 @@ fn main() {
         "bhbf in 7 bytes, timer",
         StoreSpec { budget, flows: count.into(), ..StoreSpec::new(Backend::Bhbf, 6) },
     );
-    // Where the cells of a flow lie: seven of them, and as many as are best.
+    // The layouts, with seven cells per flow and with the best number.
     for layout in [LayoutKind::Spread, LayoutKind::Blocked(1), LayoutKind::Blocked(2)] {
         for hashes in [Some(7), None] {
             let spec = StoreSpec {

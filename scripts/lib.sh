@@ -2,7 +2,7 @@
 # Shared by the scripts of this folder: saying what is done, and installing what is missing.
 # Meant to be sourced; the sourcing script sets -euo pipefail.
 
-# Talk goes to stderr: stdout belongs to the command that a script runs.
+# Messages go to stderr: stdout is for the command that a script runs.
 say() { printf '==> %s\n' "$*" >&2; }
 
 fail() {
@@ -20,7 +20,7 @@ need() {
     "$@" >/dev/null 2>&1 || missing_packages+=("$package")
 }
 
-# Installs what `need` found missing, in one go; says so; asks nothing.
+# Installs what `need` found missing, in one step; prints what, without prompting.
 install_missing() {
     if ((${#missing_packages[@]} == 0)); then return 0; fi
     local packages=("${missing_packages[@]}") as_root=()
@@ -77,7 +77,7 @@ need_promtool() {
     if command -v promtool >/dev/null; then return 0; fi
     need prometheus false
     install_missing
-    # The package also starts a server, which nobody asked for here.
+    # The package also starts a server, which is not needed here.
     local as_root=()
     ((EUID == 0)) || as_root=(sudo -n)
     ${as_root[@]+"${as_root[@]}"} systemctl disable --quiet --now prometheus >/dev/null 2>&1 || true

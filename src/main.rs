@@ -7,7 +7,7 @@ fn main() -> ExitCode {
     match acsm::cmd::run(std::env::args_os().collect()) {
         Ok(code) => code,
         Err(error) => {
-            // not `eprintln!`, which panics where nobody can hear it
+            // not `eprintln!`, which panics if stderr cannot be written
             let _ = writeln!(std::io::stderr(), "acsm: {error:#}");
             ExitCode::from(if error.is::<acsm::cmd::Usage>() { 2 } else { 1 })
         }

@@ -1,6 +1,6 @@
 //! Nothing allocates per packet: seven times the packets of the same flows, no more allocations.
 //!
-//! An allocator that counts stands in for the system's. What is measured is everything from
+//! A counting allocator replaces the system's. What is measured is everything from
 //! opening the file to the result, in all threads; only what grows with the packets is left when
 //! the count of a short trace is taken from that of a long one.
 #![allow(unsafe_code)]
@@ -27,7 +27,7 @@ static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 
 struct Counting;
 
-// SAFETY: every call is handed to the system's allocator as it came; counting touches no memory
+// SAFETY: every call is passed unchanged to the system's allocator; counting touches no memory
 // but the counter.
 unsafe impl GlobalAlloc for Counting {
     // SAFETY: the caller keeps the system allocator's contract, which is this one's.
@@ -61,13 +61,13 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// More rounds than are on their way at once, so that every buffer has been used.
+/// More batches than are under way at once, so that every buffer has been used.
 const SHORT_PACKETS: u64 = 40_000;
 const LONG_PACKETS: u64 = 7 * SHORT_PACKETS;
 
 /// Buffers that grow to their size in a few doublings may do so later in one run than in another,
-/// and the test harness has threads of its own. The long trace has 29 rounds more than the short
-/// one, so an allocation a round would show too.
+/// and the test harness has its own threads. The long trace has 58 batches more than the short
+/// one, so an allocation per batch would show too.
 const GROWTH_MAX: u64 = 24;
 
 /// Tests of one process share the counter: one at a time, from its first line on.
@@ -85,7 +85,7 @@ fn allocations<T>(work: impl FnOnce() -> T) -> u64 {
 
 /// How many more allocations `work` takes on the long file than on the short one.
 fn growth(files: &Files, mut work: impl FnMut(&Path) -> u64) -> u64 {
-    // Once for what is set up only once in a process.
+    // A first run for what is set up only once per process.
     work(&files.short);
     let mut count = |path: &Path, packets: u64| {
         let mut counted = 0;
@@ -259,7 +259,7 @@ fn thresholds_allocate_nothing_at_all() {
     assert!(count <= GROWTH_MAX, "{count} allocations for {} packets", packets.len());
 }
 
-/// A source that allocates once a frame, or once in a while.
+/// A source that allocates for every n-th frame.
 struct Wasteful(FileSource, u64, u64);
 
 impl PacketSource for Wasteful {
@@ -280,6 +280,6 @@ fn what_allocates_is_caught() {
     // What the harness allocates meanwhile can fall on the short trace too.
     let added = LONG_PACKETS - SHORT_PACKETS - GROWTH_MAX;
     assert!(every_frame >= added, "only {every_frame}");
-    let every_round = growth(&files, |path| read_all(Wasteful(open(path), 2048, 0)));
-    assert!(every_round > GROWTH_MAX, "only {every_round}");
+    let every_2048th = growth(&files, |path| read_all(Wasteful(open(path), 2048, 0)));
+    assert!(every_2048th > GROWTH_MAX, "only {every_2048th}");
 }

@@ -1,5 +1,5 @@
-//! What the benches share: traces to measure on, a bare libpcap loop to measure against, runs that
-//! take turns, and a table that says what came of it.
+//! What the benches share: generated traces, a bare libpcap loop as the baseline, runs that
+//! alternate, and a table of the results.
 
 pub mod table;
 pub mod trace_file;
@@ -9,7 +9,7 @@ use std::path::Path;
 
 use pcap::{Capture, Error};
 
-/// The yardstick: libpcap counts the packets of a file and does nothing else.
+/// The baseline: libpcap counts the packets of a file and does nothing else.
 pub fn count_with_libpcap(path: &Path) -> u64 {
     let mut capture = Capture::from_file(path).expect("libpcap opens the trace");
     let mut packets = 0;

@@ -14,7 +14,7 @@ impl Stopwatch {
         Stopwatch { started: Instant::now(), on_cpu: on_cpu_nanos() }
     }
 
-    /// Nanoseconds that this thread has run since; that have passed, where the system does not tell.
+    /// Nanoseconds that this thread has run since; elapsed time where the system does not report that.
     pub fn nanos(&self) -> f64 {
         let run = on_cpu_nanos().zip(self.on_cpu).map(|(now, then)| now - then);
         run.unwrap_or_else(|| self.started.elapsed().as_nanos() as f64)

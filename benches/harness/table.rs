@@ -7,7 +7,7 @@ pub struct Row<'a> {
     pub name: &'a str,
     /// Its median time.
     pub nanos_per_packet: f64,
-    /// Its time by the yardstick's.
+    /// Its time divided by the baseline's.
     pub ratio: f64,
     /// The ratio that was promised, if one was.
     pub ratio_max: Option<f64>,

@@ -1,4 +1,4 @@
-//! A generated trace on disk, gone when the bench is done.
+//! A generated trace on disk, removed at the end of the bench.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 /// A trace file that lives as long as this does.
 pub struct TraceFile {
     _folder: TempDir,
-    /// Where it lies.
+    /// Its path.
     pub path: PathBuf,
     /// How many packets it has.
     pub packets: u64,

@@ -1,5 +1,5 @@
-//! Runs that take turns (A, B, C, A, B, C, …), so that whatever else the machine does falls on
-//! all of them. Times are compared within a round; the median of the rounds counts.
+//! Runs that alternate (A, B, C, A, B, C, …), so that other load on the machine affects all of them
+//! equally. Times are compared within a round; the median of the rounds counts.
 
 use std::time::Instant;
 
@@ -13,7 +13,7 @@ pub struct Contestant<'a> {
     run: Box<dyn FnMut() -> u64 + 'a>,
 }
 
-/// The seconds that a contestant took, round by round.
+/// The seconds that one contestant took in each round.
 pub struct Seconds(Vec<f64>);
 
 impl<'a> Contestant<'a> {
@@ -23,7 +23,7 @@ impl<'a> Contestant<'a> {
     }
 }
 
-/// Lets all contestants run in turn, each over all `packets`.
+/// Runs all contestants in turn, each over all `packets`.
 pub fn take_turns(contestants: &mut [Contestant<'_>], packets: u64) -> Vec<Seconds> {
     warn_if_busy();
     let mut seconds: Vec<Seconds> = contestants.iter().map(|_| Seconds(Vec::new())).collect();
@@ -41,7 +41,7 @@ pub fn take_turns(contestants: &mut [Contestant<'_>], packets: u64) -> Vec<Secon
     seconds
 }
 
-/// Where others want the cores, even ratios mislead: whoever has more threads waits more.
+/// With other load on the cores even ratios mislead: a run with more threads waits longer.
 fn warn_if_busy() {
     let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let load = load.split(' ').next().and_then(|last_minute| last_minute.parse().ok());

@@ -1,4 +1,4 @@
-//! Any bytes as a capture: no panic, no more bytes handed out than there are, and the first part
+//! Any bytes as a capture: no panic, no more bytes returned than there are, and the first part
 //! of a file gives the first part of its frames.
 #![no_main]
 
@@ -37,7 +37,7 @@ fuzz_target!(|capture: &[u8]| {
     let Some(&cut) = capture.last_chunk() else { return };
     let kept = usize::from(u16::from_le_bytes(cut)) % capture.len();
     let part = frames(&capture[..kept]).unwrap_or_default();
-    // A decoder that meets damage loses what it decoded in that call: there the cut may give more.
+    // A decoder that finds damage loses what it decoded in that call: there the cut may give more.
     let is_compressed = !capture.first_chunk().is_some_and(|magic| PLAIN.contains(magic));
     let agrees = whole.starts_with(&part) || is_compressed && part.starts_with(&whole);
     assert!(agrees, "cut at {kept} of {}", capture.len());

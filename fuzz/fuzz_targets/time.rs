@@ -1,5 +1,5 @@
-//! Whatever text is offered as a time: read or refused, never a panic; and what was read is told
-//! again in a form that reads as the same moment.
+//! Any text as a time: accepted or refused, never a panic; and an accepted time is displayed in a
+//! form that parses as the same moment.
 #![no_main]
 
 use acsm::time::Timestamp;

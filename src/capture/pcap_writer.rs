@@ -57,7 +57,7 @@ pub struct PcapWriter<W: Write> {
 }
 
 impl<W: Write> PcapWriter<W> {
-    /// Begins a file on `out`, which needs no buffer of its own.
+    /// Begins a file on `out`, which need not be buffered.
     pub fn new(out: W, header: PcapHeader) -> Self {
         let mut buffer = Vec::with_capacity(BUFFER_BYTES + RESERVED_RECORD_BYTES);
         let magic: u32 = match header.precision {
@@ -190,7 +190,7 @@ impl PcapRing {
         self.current = create_file(&path, &self.options)?;
         self.kept.push_back(path);
         if self.options.files > 0 && self.kept.len() > self.options.files {
-            // It does not matter if somebody else has removed it already.
+            // It does not matter if the file has been removed already.
             let _ = self.kept.pop_front().map(fs::remove_file);
         }
         Ok(())

@@ -33,7 +33,7 @@ pub trait PacketSource {
         Ok(true)
     }
 
-    /// Whether reading the next frame may block: the caller finishes its work at hand first.
+    /// Whether reading the next frame may block: the caller first finishes the work it has.
     #[inline]
     fn may_wait(&self) -> bool {
         false

@@ -51,8 +51,8 @@ fn expand_from(arguments: Vec<OsString>, defaults: &[PathBuf]) -> anyhow::Result
     Ok(head.iter().cloned().chain(options).chain(tail.iter().cloned()).collect())
 }
 
-/// Names the file before an error of clap, which does not tell options of a file from those of the
-/// command line.
+/// Names the file before an error of clap, which does not distinguish options of a file from those
+/// of the command line.
 pub fn point_at_file(arguments: &[OsString], error: &clap::Error) {
     let path = config_path(arguments).or_else(|| default_path(arguments, &default_paths()));
     if let Some(path) = path

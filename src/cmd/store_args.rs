@@ -223,7 +223,7 @@ fn parse_phase(text: &str) -> Result<PhaseChoice, String> {
 }
 
 impl ShapeArgs {
-    /// A store of this shape, in its default variant, for a machine of so many states.
+    /// A store of this shape, in its default variant, for a machine of this many states.
     pub fn spec(&self, backend: Backend, states: usize) -> StoreSpec {
         StoreSpec {
             hashes: self.hashes,
@@ -269,7 +269,7 @@ impl From<ExpireName> for Expire {
 }
 
 impl StoreArgs {
-    /// The store that the options specify, for a machine of so many states.
+    /// The store that the options specify, for a machine of this many states.
     pub fn spec(&self, default_backend: Backend, states: usize) -> StoreSpec {
         let backend = self.backend.map_or(default_backend, Backend::from);
         StoreSpec {

@@ -1,6 +1,6 @@
 //! Labelled attacks on top of the ordinary traffic.
 //!
-//! An attack is a number of probes at a constant rate within a time window of its own; a probe is an
+//! An attack is a number of probes at a constant rate within its own time window; a probe is an
 //! exchange of one to four packets. Everything about a probe follows from its number and the seed,
 //! so only the active probes are kept.
 
@@ -58,7 +58,7 @@ pub struct AttackRecord {
     pub counts: FlowCounts,
 }
 
-/// Plans `kinds` for a trace, each in a time window of its own, in time order.
+/// Plans `kinds` for a trace, each in its own time window, in time order.
 pub fn plan(kinds: &[AttackKind], seed: u64, packets: u64, duration_nanos: u64) -> Vec<Attack> {
     let slot_nanos = duration_nanos / (kinds.len() as u64 + 1);
     let in_slots = kinds.iter().zip(1u64..);

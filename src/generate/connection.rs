@@ -95,7 +95,7 @@ enum Phase {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ending {
-    /// FIN, FIN, ACK; with an ACK of the first FIN of its own, then maybe data (half-closed).
+    /// FIN, FIN, ACK; with a separate ACK of the first FIN, then maybe data (half-closed).
     Orderly {
         own_ack: bool,
         late_packets: u64,

@@ -23,7 +23,7 @@ pub struct ConversationPlan {
     pub packets: u64,
     /// When it must be over, in nanoseconds since the start.
     pub end_nanos: u64,
-    /// Nothing but connections that are opened and closed properly: no loss, no resets.
+    /// Only connections that are opened and closed properly: no loss, no resets.
     pub well_behaved: bool,
     /// Its random numbers.
     pub random: Random,

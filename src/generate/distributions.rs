@@ -4,7 +4,7 @@
 use super::attack_kind::AttackKind;
 use acsm_filters::rng::Random;
 
-/// What random numbers are drawn for. Each purpose has a sequence of its own, so that one more draw
+/// What random numbers are drawn for. Each purpose has its own sequence, so that one more draw
 /// for one purpose changes nothing else.
 #[derive(Debug, Clone, Copy)]
 pub enum RandomStream {

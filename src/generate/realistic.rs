@@ -2,7 +2,7 @@
 //!
 //! Most conversations are complete connections, opened and closed, of heavy-tailed sizes; some are
 //! refused, reset or left open. Of some, only a part is in the trace: they were open before it began,
-//! or one direction was captured. Those have networks of their own, so that packets missing from the
+//! or one direction was captured. Those have their own networks, so that packets missing from the
 //! trace are not taken for packets missing from the traffic.
 
 use super::address_plan::{

@@ -1,7 +1,7 @@
 //! Prometheus metrics: a view in the text format, version 0.0.4.
 //!
 //! A new metric is a field of [`View`] and a few lines here; `docs/live.md` lists all of them. Addresses
-//! are never labels: whoever sends packets must not determine the number of series. Every possible label
+//! are never labels: senders of packets must not determine the number of series. Every possible label
 //! value is exported from the start, with 0, so that `rate()` sees the first increase.
 
 use std::fmt::{Display, Write as _};

@@ -1,7 +1,7 @@
 //! The monitor of a live run: publishes a view every second, writes `stats` events, and carries out
 //! what signals request.
 //!
-//! With `view`, this is where the live display meets the engine: the engine calls the
+//! With `view`, this connects the live displays with the engine: the engine calls the
 //! [`Observer`] in its reading thread, between batches.
 
 use std::cell::RefCell;
@@ -128,7 +128,7 @@ impl<'a> Monitor<'a> {
             return None;
         }
         if self.on_terminal && !io::stdout().is_terminal() {
-            // SIGHUP because the terminal was closed: nobody would know that the capture continues.
+            // SIGHUP because the terminal was closed: the user would not know that the capture continues.
             self.stop();
             return None;
         }

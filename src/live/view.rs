@@ -110,7 +110,7 @@ impl Serialize for Counts {
     }
 }
 
-/// Dropped frames, by who dropped them.
+/// Dropped frames, by where they were dropped.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct DropCounts {
     /// The kernel, its buffer being full.

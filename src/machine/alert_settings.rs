@@ -11,7 +11,7 @@ use crate::time::NANOS_PER_SEC;
 pub struct AlertSettings {
     /// The home networks; empty: any address may be at home.
     pub home_networks: Vec<Network>,
-    /// The cool-down of rules without one of their own.
+    /// The cool-down of rules that define none.
     pub cooldown_nanos: u64,
     /// At most this number of alerts per second of trace time, marks excepted; the rest is counted.
     pub alerts_per_second: u32,

@@ -216,7 +216,7 @@ pub enum Counted {
     Resets,
     /// FIN packets, but for the first three in each direction of a 5-tuple that was seen before.
     Fins,
-    /// SYN+ACK packets that answer no SYN and that nothing but RST follows.
+    /// SYN+ACK packets that answer no SYN and that only a RST follows.
     UnsolicitedSynAcks,
 }
 

@@ -63,8 +63,8 @@ pub struct StateInfo {
     pub lingering: bool,
     /// Only one direction of the flow has been seen.
     pub one_way: bool,
-    /// The end that the state remembers (who opened, who closed), told by the direction of the
-    /// packets it sends.
+    /// The end that the state remembers (the one that opened or closed), as the direction of the
+    /// packets that it sends.
     pub end: Option<Direction>,
 }
 

@@ -1,4 +1,4 @@
-//! Frames built by hand, from the inside out: `ethernet(IPV4, &ipv4(TCP, &tcp()))`.
+//! Handmade frames, built from the inside out: `ethernet(IPV4, &ipv4(TCP, &tcp()))`.
 //!
 //! The IP header that carries TCP goes from 10.1.1.1 to 10.2.2.2, or from fd00::1 to fd00::2;
 //! those of tunnels are others, so that a test sees which one was taken.

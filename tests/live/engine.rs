@@ -1,5 +1,5 @@
-//! What a live run has that a replay has not, without an interface: silence between packets, rules that
-//! change on the way, snapshots, losses.
+//! What a live run has and a replay does not, without an interface: idle times between packets, rules that
+//! change during the run, snapshots, losses.
 
 use std::io;
 use std::sync::Arc;
@@ -22,18 +22,18 @@ use acsm_test_support::{repository, schema};
 
 const QUARTER: u64 = NANOS_PER_SEC / 4;
 
-/// The frames of a capture with the silence between them told, as an interface tells it.
+/// The frames of a capture, with idle times reported between them as an interface does.
 #[derive(Clone, Default)]
 struct Link {
     frames: Vec<(Timestamp, LinkType, u32, Vec<u8>)>,
     next: usize,
     is_file: bool,
-    /// The next frame is here.
+    /// The next frame has arrived.
     arrived: bool,
     now: Timestamp,
-    /// After the last frame, silence until then.
+    /// The link is idle from the last frame until then.
     end: Timestamp,
-    /// From this frame on, so many were lost.
+    /// From the frame of this index on, the number of lost frames.
     lost: Option<(usize, u64)>,
 }
 
@@ -49,7 +49,7 @@ impl Link {
         link
     }
 
-    /// The same without silence: a replay.
+    /// The same without idle times: a replay.
     fn as_file(&self) -> Link {
         Link { is_file: true, ..self.clone() }
     }
@@ -61,7 +61,7 @@ impl PacketSource for Link {
             return Ok(None);
         };
         self.next += 1;
-        // The next one is here only if it comes close behind.
+        // The next one has arrived only if it follows closely.
         let next = self.frames.get(self.next).map_or(self.end, |frame| frame.0);
         self.arrived = next.since(*time) < QUARTER;
         self.now = self.now.max(*time);
@@ -122,7 +122,7 @@ fn watch(plan: &RunPlan, mut link: Link, mut observer: impl Observer) -> (Vec<St
 }
 
 #[test]
-fn silence_changes_no_alert() {
+fn idle_times_change_no_alert() {
     let mut link = Link::of("attacks.pcap.gz");
     link.end = link.frames.last().unwrap().0.plus(60 * NANOS_PER_SEC);
     for backend in [Backend::Exact, Backend::Kbf] {
@@ -132,9 +132,9 @@ fn silence_changes_no_alert() {
             let (replayed, at_last_packet) = watch(&plan, link.as_file(), |_| {});
             assert!(live.len() > 50, "{}", live.len());
             assert_eq!(live, replayed, "{backend:?}, {workers} workers");
-            assert_eq!(at_end.store.live.round(), 0.0, "all have aged in the silence at the end");
+            assert_eq!(at_end.store.live.round(), 0.0, "all have aged in the idle time at the end");
             assert_eq!(at_end.store.occupied, 0);
-            assert!(at_last_packet.store.occupied > 0, "a file has no silence at its end");
+            assert!(at_last_packet.store.occupied > 0, "a file has no idle time at its end");
         }
     }
 }
@@ -144,14 +144,14 @@ fn a_loss_mutes_what_it_may_have_caused() {
     let link = Link::of("attacks.pcap.gz").as_file();
     let plan = plan(Backend::Exact, 1);
     let (_, without) = watch(&plan, link.clone(), |_| {});
-    // One packet lost early on; but for two seconds after it all is as before.
+    // One packet lost early on: only the two seconds after it differ.
     let lost = Some((link.frames.len() / 4, 1));
     let (_, with) = watch(&plan, Link { lost, ..link.clone() }, |_| {});
     let muted = |outcome: &RunResult| outcome.alerts.suppressed.muted;
     let shown = |outcome: &RunResult| outcome.alerts.shown.iter().sum::<u64>();
     assert!(muted(&with) >= muted(&without));
     assert!(shown(&with) <= shown(&without) && shown(&with) > shown(&without) / 2);
-    // Losing packets all the time is never having begun.
+    // An endless start-up, as if packets were lost all the time, mutes more.
     let mut plan = plan;
     plan.startup_nanos = u64::MAX;
     let (_, never) = watch(&plan, link, |_| {});
@@ -197,7 +197,7 @@ fn snapshots_lead_up_to_the_outcome_and_change_nothing() {
 }
 
 #[test]
-fn a_view_tells_a_snapshot_in_names() {
+fn a_view_is_a_snapshot_with_names() {
     let link = Link::of("attacks.pcap.gz").as_file();
     let mut plan = plan(Backend::Kbf, 1);
     plan.top_talkers = true;
@@ -239,10 +239,10 @@ fn a_view_tells_a_snapshot_in_names() {
     assert_eq!(schema::complaints(&schema, &event), [""; 0]);
     assert_eq!(event["stats"]["capture"]["kernel_drops"], 3);
 
-    let board = SharedSnapshot::default();
-    assert!(board.latest().is_none());
-    board.clone().publish(view.clone());
-    assert_eq!(*board.latest().unwrap(), view);
+    let shared = SharedSnapshot::default();
+    assert!(shared.latest().is_none());
+    shared.clone().publish(view.clone());
+    assert_eq!(*shared.latest().unwrap(), view);
 }
 
 /// Changes the rules after some frames.
@@ -301,7 +301,7 @@ fn a_machine_with_other_states_cannot_follow() {
     let why = new.can_replace(&rules("tcp-connection")).unwrap_err();
     assert!(why.contains("syn_sent") && why.contains("finrst"), "{why}");
 
-    // A state that ages otherwise is another state too.
+    // A state that ages differently is a different state too.
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("rules.toml");
     let text = repository::read("rules/tcp-connection.toml");

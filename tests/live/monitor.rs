@@ -14,16 +14,16 @@ use serde_json::Value;
 use crate::namespaces::{CABLE, NamespacePair};
 
 const ACSM: &str = env!("CARGO_BIN_EXE_acsm");
-/// The longest wait for anything: after that it never comes.
+/// The longest wait for anything: after that the test fails.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The kernel hands packets over in blocks, after a tenth of a second at the latest.
+/// The kernel delivers packets in blocks, after a tenth of a second at the latest.
 const DELIVERY_TIME: Duration = Duration::from_millis(500);
 
 /// `acsm live` on the watcher's end of the cable; killed when dropped.
 pub struct Monitor {
     child: Child,
-    /// What a service manager would hear.
+    /// What a service manager would receive.
     notices: UnixDatagram,
     folder: tempfile::TempDir,
 }
@@ -43,7 +43,7 @@ impl Monitor {
         let socket = folder.path().join("notify");
         let notices = UnixDatagram::bind(&socket).unwrap();
         notices.set_read_timeout(Some(WAIT_TIMEOUT)).unwrap();
-        // Whoever it becomes may write there, as systemd has it.
+        // Any user that it changes to may write there, as with systemd.
         for path in [folder.path(), &socket] {
             std::fs::set_permissions(path, Permissions::from_mode(0o777)).unwrap();
         }
@@ -65,12 +65,12 @@ impl Monitor {
         monitor
     }
 
-    /// The next word to the service manager, if one comes.
+    /// The next message to the service manager, if there is one.
     fn notice(&self) -> io::Result<String> {
         let mut word = [0; 64];
         loop {
             match self.notices.recv(&mut word) {
-                // A wait with a limit is not taken up again by the system.
+                // The system does not resume a wait with a timeout after a signal.
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 received => {
                     return received.map(|bytes| String::from_utf8_lossy(&word[..bytes]).into());
@@ -83,7 +83,7 @@ impl Monitor {
         self.folder.path().join(name)
     }
 
-    /// What the system says about it: the value of a line of /proc/PID/status.
+    /// The value of a line of its /proc/PID/status.
     pub fn status(&self, name: &str) -> String {
         self.statuses(name).swap_remove(0)
     }
@@ -163,7 +163,7 @@ impl MonitorOutput {
         self.summary.pointer(pointer).and_then(Value::as_u64).unwrap_or(0)
     }
 
-    /// What `acsm replay` says of what was recorded: the summary and the EVE lines.
+    /// What `acsm replay` prints for the recording: the summary and the EVE lines.
     pub fn replay(&self, options: &str, capture: &Path) -> (Value, String) {
         let eve = self.path("replayed.json");
         let output = Command::new(ACSM)
@@ -179,7 +179,7 @@ impl MonitorOutput {
     }
 }
 
-/// Waits for something that must come.
+/// Waits for something that must happen.
 pub fn wait_until<T>(what: &str, mut has_come: impl FnMut() -> Option<T>) -> T {
     let started = Instant::now();
     loop {

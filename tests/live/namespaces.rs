@@ -12,7 +12,7 @@ use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 /// The interface at either end of the pair.
 pub const CABLE: &str = "cable0";
-/// Who sends, and who watches: acsm runs in the second's namespace.
+/// Addresses of the sender and of the watcher, in whose namespace acsm runs.
 pub const SENDER: &str = "10.99.0.1";
 pub const WATCHER: &str = "10.99.0.2";
 /// An address whose packets arrive at the watcher, and which never answers.
@@ -24,7 +24,8 @@ pub struct NamespacePair {
 }
 
 impl NamespacePair {
-    /// Creates both namespaces and the link; `None`, after saying that tests are skipped, without the right to.
+    /// Creates both namespaces and the link; `None` without the right to,
+    /// after a message that tests are skipped.
     pub fn new() -> Option<NamespacePair> {
         static PAIRS: AtomicU32 = AtomicU32::new(0);
         let number = PAIRS.fetch_add(1, Ordering::Relaxed);
@@ -51,7 +52,7 @@ impl NamespacePair {
             must(&format!("-n {namespace} link set {CABLE} up"));
             must(&format!("-n {namespace} link set lo up"));
         }
-        // Nobody answers for it, so the sender is told where it is.
+        // Nothing answers ARP for it, so the sender gets a static entry.
         must(&format!(
             "-n {sender} neigh add {SILENT} lladdr 02:00:00:00:00:77 dev {CABLE} nud permanent"
         ));
@@ -75,24 +76,21 @@ impl NamespacePair {
         })
     }
 
-    /// Runs `work` in the sender's namespace and waits for it.
+    /// Runs `work` in the sender's namespace and returns its result.
     pub fn send<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> T {
         NamespacePair::inside(&self.sender, work).join().unwrap()
     }
 
-    /// Tries `ports` of the watcher, where nobody listens.
+    /// Tries to connect to `ports` of the watcher, which are closed.
     pub fn scan(&self, ports: Range<u16>) {
         self.send(move || {
             for port in ports {
-                assert!(
-                    !try_connect(WATCHER, port, Duration::from_secs(5)),
-                    "nobody listens there"
-                );
+                assert!(!try_connect(WATCHER, port, Duration::from_secs(5)), "the port is closed");
             }
         });
     }
 
-    /// Sends `count` datagrams to port 9 of the watcher, where nobody listens.
+    /// Sends `count` datagrams to port 9 of the watcher, which is closed.
     pub fn send_datagrams(&self, count: u64) {
         self.send(move || {
             let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
@@ -114,7 +112,7 @@ impl NamespacePair {
         command
     }
 
-    /// A server at the watcher that takes `connections` and answers each with what it got.
+    /// A server at the watcher that accepts `connections` and echoes what it receives.
     pub fn echo_server(&self, port: u16, connections: usize) -> JoinHandle<()> {
         let (ready, is_ready) = std::sync::mpsc::channel();
         let server = NamespacePair::inside(&self.watcher, move || {

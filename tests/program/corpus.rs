@@ -21,7 +21,7 @@ const COLUMNS: [(&str, &str); 10] = [
     ("ipv6_tcp_packets", "tcp_pkts_ipv6"),
 ];
 
-/// Where we read bytes otherwise than tshark, on purpose, with the reason.
+/// Where we deliberately interpret bytes differently from tshark, with the reason.
 const EXPLAINED: [(&str, &str); 3] = [
     (
         "suricata-verify__fuzz.pcap",

@@ -11,14 +11,14 @@ fn check_sums_up_a_good_file() {
 }
 
 #[test]
-fn check_tells_what_is_wrong_and_fails() {
+fn check_reports_what_is_wrong_and_fails() {
     let folder = Folder::new();
     let path = folder.write("bad.toml", "flow_keys = [\"pair\"]\n[[stat]]\n");
     let output = acsm("rules check", &[&path]);
     assert_eq!(output.status.code(), Some(1));
-    let told = stderr(&output);
-    assert!(told.starts_with("acsm: the rules cannot be used: "), "{told}");
-    assert!(told.contains("bad.toml:2: unknown key `stat`, expected one of"), "{told}");
+    let message = stderr(&output);
+    assert!(message.starts_with("acsm: the rules cannot be used: "), "{message}");
+    assert!(message.contains("bad.toml:2: unknown key `stat`, expected one of"), "{message}");
     let output = acsm("rules check no/such.toml", &[]);
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr(&output).contains("cannot read rules file `no/such.toml`: "));

@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 use acsm_test_support::repository;
 use serde_json::Value;
 
-/// A folder of its own for each test.
+/// A temporary folder for one test.
 pub struct Folder(tempfile::TempDir);
 
 impl Folder {
@@ -18,14 +18,14 @@ impl Folder {
         self.0.path().join(name)
     }
 
-    /// Writes a file and says where it is.
+    /// Writes a file and returns its path.
     pub fn write(&self, name: &str, contents: impl AsRef<[u8]>) -> PathBuf {
         let path = self.path(name);
         std::fs::write(&path, contents).unwrap();
         path
     }
 
-    /// Writes a trace and gives its ground truth. `options` are words with blanks between.
+    /// Writes a trace and returns its path and ground truth. `options` are separated by blanks.
     pub fn generate(&self, name: &str, options: &str) -> (PathBuf, Value) {
         let path = self.path(name);
         let output = acsm(&format!("generate -o {} {options}", path.display()), &[]);
@@ -67,7 +67,7 @@ pub fn replay(options: &str, files: &[&Path]) -> Value {
     json(&format!("replay --json --quiet {options}"), files)
 }
 
-/// A summary and the EVE lines beside it.
+/// A summary and the EVE lines of the same run.
 pub struct Run {
     pub summary: Value,
     pub alerts: Vec<Value>,

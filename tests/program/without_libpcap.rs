@@ -1,11 +1,11 @@
-//! The build without libpcap (`--no-default-features`): files are read as ever, and what needs libpcap
-//! says so. `scripts/test` runs this module alone for that build.
+//! The build without libpcap (`--no-default-features`): files are read as usual, and options that need
+//! libpcap are errors that say so. `scripts/test` runs this module alone for that build.
 
 use acsm_test_support::repository;
 
 use crate::runner::{Folder, acsm, count, replay_with_alerts, stderr};
 
-/// The command fails with `code`, and says what to do about it.
+/// Asserts that the command fails with `code` and an error that names the remedy.
 #[track_caller]
 fn assert_needs_libpcap(line: &str, code: i32) {
     let output = acsm(line, &[]);

@@ -207,7 +207,7 @@ fn a_metric_is_in_every_file_of_its_list_and_in_no_other() {
     assert!(metrics.len() > 20, "{metrics:?}");
     for metric in &metrics {
         assert_none(&files_without(heading, metric, |path, text| {
-            // The figure has a name of its own there: see below.
+            // The figure has a different name there: see below.
             path == "src/live/view.rs" || text.lines().any(|line| has_word(line, metric))
         }));
     }

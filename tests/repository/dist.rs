@@ -17,8 +17,8 @@ fn in_schema<'a>(schema: &'a Value, path: &str) -> Option<&'a Value> {
     path.split('.').try_fold(schema, |value, name| value["properties"].get(name))
 }
 
-/// Asks systemd about the unit, with the program where it is now; `None`, and loudly, where there is
-/// no systemd.
+/// Asks systemd about the unit, with the path of the built program; `None` without systemd,
+/// after a message on stderr.
 fn ask_systemd(arguments: &[&str]) -> Option<Output> {
     let folder = tempfile::tempdir().unwrap();
     let unit = folder.path().join("acsm.service");
@@ -143,8 +143,8 @@ fn the_sample_of_options_is_one() {
     let acsm =
         Command::new(env!("CARGO_BIN_EXE_acsm")).args(["live", "--config"]).arg(config).output();
     let output = acsm.unwrap();
-    let talk = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{talk}");
+    let messages = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{messages}");
     let reason = if cfg!(feature = "live") { "nonesuch0" } else { "libpcap" };
-    assert!(talk.contains(reason), "{talk}");
+    assert!(messages.contains(reason), "{messages}");
 }

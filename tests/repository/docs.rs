@@ -19,7 +19,7 @@ fn section<'a>(document: &'a str, heading: &str) -> &'a str {
     after.split("\n## ").next().unwrap()
 }
 
-/// What stands in backticks in the first column of the tables of a part.
+/// What is in backticks in the first column of the tables of a part.
 fn first_column(part: &str) -> BTreeSet<&str> {
     let cells = part.lines().filter_map(|line| line.strip_prefix("| ")?.split(" |").next());
     cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).collect()
@@ -120,7 +120,7 @@ fn compare_prints_the_keys_that_are_documented() {
 #[test]
 fn alerts_have_the_keys_that_are_documented() {
     let json = document("json.md");
-    // What the capture cannot show: VLAN tags, flags that nobody sent, the end of a cool-down.
+    // What the capture cannot show: VLAN tags, flags that were not sent, the end of a cool-down.
     let unseen = [".vlan", ".tcp.ecn", ".tcp.cwr", ".acsm.left_out"];
     let mut real = BTreeSet::from(unseen.map(str::to_owned));
     let replay =

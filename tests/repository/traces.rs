@@ -21,7 +21,7 @@ const COLUMNS: [&str; 8] = [
     "five_tuples",
 ];
 
-/// Nobody should have to download more to try acsm.
+/// A limit, so that the repository stays small to download.
 const LARGEST_BYTES: u64 = 300 * 1024;
 
 fn traces() -> PathBuf {

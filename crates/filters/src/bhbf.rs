@@ -28,7 +28,7 @@ use crate::state::{Lookup, State};
 /// inserted:
 ///
 /// * a flow that was inserted is never answered `Absent`, and `Known` is its state;
-/// * the state follows from all cells together, so a flow needs no cell of its own: the best filter
+/// * the state follows from all cells together, so a flow needs no unshared cell: the best filter
 ///   has two flows per cell, k = 2 m/n;
 /// * the content of a cell does not depend on the order of operations, and the cells of two filters
 ///   of different flows can be added: counts, and sums modulo 4095.
@@ -66,7 +66,7 @@ use crate::state::{Lookup, State};
 /// | modify | subtract the salted code of the old state, add that of the new one |
 /// | delete | count − 1, subtract the salted code; empty at 0 |
 ///
-/// A count of fifteen stays, and the cell then says nothing, until it ages. Lookup: an empty cell,
+/// A count of fifteen stays, and the cell then carries no information, until it ages. Lookup: an empty cell,
 /// or no state possible in all cells: Absent; one state: Known; several: DontKnow.
 pub type Bhbf<const TIMED: bool, L = OwnedLines> = CellFilter<BhbfRule, 16, TIMED, L>;
 

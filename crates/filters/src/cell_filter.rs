@@ -58,7 +58,7 @@ pub struct CellPlace {
 
 const GROUPS_STORED: usize = 2;
 
-/// What a lookup found out beyond its answer. (Where the flow is, its place says.)
+/// What a lookup found beyond its answer. (Where the flow is stored follows from its place.)
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CellHandle {
     /// Whether all cells of the flow were touched in the epoch of the lookup: one more touch would

@@ -29,7 +29,7 @@ pub(crate) struct LineMut<'a, const BITS: u32, const TIMED: bool> {
     usage: &'a mut Usage,
 }
 
-/// What a line says of a flow that has cells there.
+/// Whether a flow's cells in one line are in use.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum InLine {
     /// One of the flow's cells is empty or stale.

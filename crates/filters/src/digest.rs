@@ -2,7 +2,7 @@
 //!
 //! SipHash-1-3 with 128 bits of output: a fast hash that is designed against chosen inputs, so that
 //! a sender of packets cannot aim them at one cell of a filter. This implementation takes whole
-//! words, which spares the handling of bytes; a test compares it with the `siphasher` crate.
+//! words, which avoids handling single bytes; a test compares it with the `siphasher` crate.
 //!
 //! Several digests are computed at once where the processor has wide enough registers. A digest is
 //! a chain of additions and rotations, each of which waits for the one before; independent digests
@@ -18,7 +18,7 @@ pub struct HashKey {
 }
 
 impl HashKey {
-    /// The key for a seed. Whoever knows the seed knows the key.
+    /// The key for a seed. Anyone who knows the seed can compute the key.
     pub const fn from_seed(seed: u64) -> Self {
         // The first two words of the random stream of this purpose.
         let stream = mix(seed ^ mix(0x6861_7368u64.wrapping_add(GOLDEN)));

@@ -90,7 +90,7 @@ impl KbfRule {
 
     #[inline]
     fn code(&self, state: State) -> u32 {
-        self.codes[state.index() % State::LIMIT] // never wraps; it spares a check per cell
+        self.codes[state.index() % State::LIMIT] // never wraps; it avoids a check per cell
     }
 }
 

@@ -1,4 +1,4 @@
-//! Layouts: which cells a flow has.
+//! Layouts: the cells of a flow.
 //!
 //! *Spread*: the array is divided into k equal parts, and the i-th hash points into the i-th part.
 //! So the k cells of a flow are always distinct, which XOR needs (a cell used twice would cancel

@@ -115,7 +115,7 @@ impl Format {
         if self.seems_empty(line) {
             return 0;
         }
-        // Most lines are all stale by then: a path of its own, which reads no stamps.
+        // Most lines are all stale by then: a separate path, which reads no stamps.
         match is_all_stale(before, now) {
             true => self.clear_where(line, now, |_| u64::MAX, clear),
             false => self.clear_where(line, now, |stamps| !stamps.alive(before, now), clear),

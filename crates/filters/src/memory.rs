@@ -59,7 +59,7 @@ pub struct Table<T> {
 
 impl Arena {
     /// An arena of about this many bytes, allocated with the first table. A table that does not fit
-    /// gets memory of its own, and the rest of the old memory stays unused.
+    /// gets separate memory, and the rest of the old memory stays unused.
     pub fn with_capacity(bytes: usize) -> Arena {
         Arena { capacity: bytes, rest: RefCell::default() }
     }
@@ -125,7 +125,7 @@ unsafe impl Sync for Chunk {}
 fn advise_huge_pages(start: NonNull<u8>, bytes: usize) {
     let whole = bytes / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES;
     if whole > 0 {
-        // SAFETY: these bytes are ours, and the advice changes nothing of what is in them.
+        // SAFETY: these bytes are ours, and the advice does not change their contents.
         let _ = unsafe {
             rustix::mm::madvise(start.as_ptr().cast(), whole, rustix::mm::Advice::LinuxHugepage)
         };

@@ -14,7 +14,7 @@ use crate::stats::StoreStats;
 /// The caller supplies the time: epochs never go back. What an operation answers depends on the
 /// operations before it and their epochs alone, never on when [`sweep`](Store::sweep) ran.
 pub trait Store: Send {
-    /// What tells two flows apart where the digest does not: `()` for filters, which go by the
+    /// What tells two flows apart where the digest does not: `()` for filters, which use the
     /// digest alone; the full key for exact tables.
     type Key: Copy;
 
@@ -118,19 +118,19 @@ impl Lines {
     }
 }
 
-/// What came of an insertion.
+/// The result of an insertion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Insertion {
-    /// The flow is in.
+    /// The flow is stored.
     Stored {
         /// How many of its cells were in use already: by other flows, or by its own residue. Which
-        /// of the two cannot be told from here; a caller that knows that this flow was here before
+        /// of the two is unknown here; a caller that knows that this flow was stored before
         /// (the exact shadow) can count insertions onto residue with it.
         shared_cells: usize,
         /// What a lookup would answer now, where that is known without one.
         answer: Option<Lookup>,
     },
-    /// The flow is in, and the longest idle one was evicted for it.
+    /// The flow is stored, and the longest idle one was evicted for it.
     Evicted,
     /// The flow is pending at the gate until its next packet.
     Pending,
@@ -139,6 +139,6 @@ pub enum Insertion {
 }
 
 impl Insertion {
-    /// The flow is in, and shares no cell.
+    /// The flow is stored, and shares no cell.
     pub const STORED: Insertion = Insertion::Stored { shared_cells: 0, answer: None };
 }

@@ -11,7 +11,7 @@
 use crate::counts::{CellCounts, FlowCells};
 use crate::special::poisson;
 
-/// Flows that arrive, send packets for a while and become idle.
+/// Flows that arrive, send packets for their lifetime and become idle.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Arrivals {
     /// A: new flows per second.

@@ -67,7 +67,7 @@ impl Masks {
         sizes.map(|(size, chance)| size as f64 * chance).sum()
     }
 
-    /// Errors with a machine of so many states.
+    /// Errors with a machine of this many states.
     ///
     /// Salts make the errors independent of the mix of states.
     pub fn errors(&self, cells: &FlowCells, states: usize) -> ErrorRates {

@@ -174,7 +174,7 @@ impl AllSet {
         AllSet { after }
     }
 
-    /// The chance after so many draws.
+    /// The chance after this many draws.
     pub fn after(&self, draws: f64) -> f64 {
         let last = self.after.last().copied().unwrap_or(0.0);
         self.after.get(draws as usize).copied().unwrap_or(last)

@@ -6,7 +6,7 @@
 
 use crate::special::{binomial, poisson, power, reach};
 
-/// The largest count that is told apart: it stands for itself and all above.
+/// The largest count that is distinguished: it stands for itself and all above.
 pub const COUNT_MAX: usize = 15;
 
 /// With more flows on a line than this, lines differ too little to matter.

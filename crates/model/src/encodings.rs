@@ -17,12 +17,12 @@ pub struct Codes {
 }
 
 impl Codes {
-    /// The greedy encodings (Algorithm 1) of so many states, at most 16.
+    /// The greedy encodings (Algorithm 1) of this many states, at most 16.
     ///
     /// ```
     /// use acsm_model::kbf::Codes;
     ///
-    /// // 1 ⊕ 2 ⊕ 4 = 7 = 8 ⊕ 15: but 8 ⊕ 15 ⊕ x is 7 for no code x, so 7 tells the three.
+    /// // 1 ⊕ 2 ⊕ 4 = 7 = 8 ⊕ 15: but 8 ⊕ 15 ⊕ x is 7 for no code x, so 7 determines the three.
     /// assert_eq!(Codes::new(6).in_three(0, 1, 2), 0b00_0111);
     /// ```
     pub fn new(states: usize) -> Codes {

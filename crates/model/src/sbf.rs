@@ -3,7 +3,7 @@
 //! A cell that flows of different states share answers "don't know". Other flows arrive as a Poisson
 //! process, those in other states as one thinned to 1 − p_s: the cell of a flow in state s is lost
 //! with 1 − e^{−λ(1−p_s)}, the flow if all its cells are. A flow that changes its state on a shared
-//! cell makes that cell answer "don't know" for good, even if all flows end up in the same state.
+//! cell makes that cell answer "don't know" permanently, even if all flows end up in the same state.
 
 use crate::counts::{COUNT_MAX, CellCounts};
 use crate::special::power;

@@ -18,7 +18,7 @@ pub const MAX_CAPTURED_BYTES: u32 = (512 + 64) * 1024;
 enum Input {
     /// Read by the caller's thread when needed.
     Direct(Box<dyn Read + Send>),
-    /// Read by a thread of its own.
+    /// Read by a separate thread.
     Ahead(ReadAhead),
 }
 

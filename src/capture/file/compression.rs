@@ -75,7 +75,7 @@ impl Compression {
 const READ_BYTES: usize = 64 * 1024;
 
 /// How many bytes a decoder is asked for at a time. Most decoders lose what they decoded in the call
-/// that meets damage, so this much of the capture before the damage is lost. (xz itself holds back
+/// that finds damage, so this much of the capture before the damage is lost. (xz itself holds back
 /// more: a chunk of LZMA2, up to 64 KiB.)
 const STEP_BYTES: usize = 1024;
 

@@ -59,7 +59,7 @@ impl Inputs {
         Ok(())
     }
 
-    /// Adds the captures that lie in a directory (not below it) by the time of their first packet,
+    /// Adds the captures in a directory (not in its subdirectories) by the time of their first packet,
     /// then by name; those without packets come first. Other files, and pipes, are skipped.
     fn add_directory(&mut self, directory: &Path) -> Result<(), CaptureError> {
         let unreadable = |source| CaptureError::Io { path: directory.to_owned(), source };

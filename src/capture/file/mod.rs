@@ -11,7 +11,7 @@
 //! | `open` | recognises an input by its first bytes, never by its name |
 //! | `unknown_format` | what a file that is not a capture looks like, for the error message |
 //! | `compression` | gzip, zstd, xz, lz4 |
-//! | `read_ahead` | reading on a thread of its own: pipes and compressed files; progress |
+//! | `read_ahead` | reading on a separate thread: pipes and compressed files; progress |
 //! | `buffer` | the bytes of a capture in large blocks; records, byte order |
 //! | `pcap`, `pcapng`, `pcapng_interface` | the formats |
 //!

@@ -40,7 +40,7 @@ impl Input {
         }
     }
 
-    /// Whether reading it may block until somebody sends bytes: a pipe, a terminal, a device.
+    /// Whether reading it may block until bytes arrive: a pipe, a terminal, a device.
     pub fn may_block(&self) -> bool {
         match self {
             Input::StandardInput => true,
@@ -82,9 +82,9 @@ pub(super) enum Purpose {
 /// Which thread reads the bytes of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ReadOn {
-    /// The caller's: for plain files. A read costs less than handing the bytes to another core.
+    /// The caller's: for plain files. A read costs less than passing the bytes to another core.
     ThisThread,
-    /// One of its own: where bytes have to be waited for or decoded.
+    /// A separate one: where bytes have to be waited for or decoded.
     OwnThread,
 }
 

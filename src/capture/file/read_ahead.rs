@@ -1,8 +1,8 @@
-//! Reading an input: on a thread of its own, counted, and stoppable.
+//! Reading an input: on a separate thread, counted, and stoppable.
 //!
 //! Pipes and compressed files are read ahead: the thread waits for the pipe, or decodes, while the
-//! caller parses. Blocks change hands whole, with headroom in front for the unread tail of the block
-//! before, so that nothing is copied twice.
+//! caller parses. Blocks are passed on without copying, with headroom in front for the unread tail of
+//! the block before.
 
 use std::io::{self, Read};
 use std::sync::Arc;

@@ -28,7 +28,7 @@
 //!
 //! Handles are non-blocking and waited for with `poll`: libpcap's own timeout does not return on an
 //! idle link. "Immediate mode" is not used either: it takes the kernel's older ring buffer and wakes
-//! up for every packet. So the kernel hands over whole blocks, after a tenth of a second at the
+//! up for every packet. So the kernel delivers whole blocks, after a tenth of a second at the
 //! latest, or a fiftieth where frames have to be merged with others.
 
 mod counts;

@@ -1,5 +1,5 @@
 //! The TCP header: ports and flags. And ICMP, which is not counted: an error that quotes a TCP packet
-//! has a skip reason of its own.
+//! has its own skip reason.
 
 use super::ip;
 use super::layer::{Transport, Unparsed};

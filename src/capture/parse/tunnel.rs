@@ -57,7 +57,7 @@ const GRE_SEQUENCE: u16 = 0x1000;
 const GRE_ACKNOWLEDGEMENT: u16 = 0x0080;
 const GRE_VERSION: u16 = 0x0007;
 
-/// Protocol types that are no EtherTypes of their own.
+/// Protocol types that are not EtherTypes.
 const ERSPAN_II: u16 = 0x88be;
 const ERSPAN_III: u16 = 0x22eb;
 const WCCP: u16 = 0x883e;

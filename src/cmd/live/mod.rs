@@ -266,7 +266,7 @@ fn messages() -> Messages {
     Messages { texts: messages, number: total, is_recent }
 }
 
-/// A seed that nobody outside can know: whoever chooses addresses must not be able to choose collisions.
+/// A secret seed: a sender that chooses addresses must not be able to choose collisions.
 fn secret_seed() -> anyhow::Result<u64> {
     use std::io::Read as _;
 

@@ -1,4 +1,4 @@
-//! The process: its user and capabilities, and its state as told to systemd.
+//! The process: its user and capabilities, and its state as reported to systemd.
 //!
 //! Once the interfaces are open, the process changes to another user if requested and drops all
 //! capabilities except CAP_NET_RAW, without which a removed interface could not be opened again when it

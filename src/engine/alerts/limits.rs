@@ -2,7 +2,7 @@
 //!
 //! In this order: muted rules, home networks, the suppression list, the budget per second, the
 //! cool-down per rule and source. Marks (`flow_fin`, `flow_rst`) are facts to be counted: they are
-//! exempt from cool-down and budget. Thresholds have a cool-down of their own and are exempt from
+//! exempt from cool-down and budget. Thresholds have their own cool-down and are exempt from
 //! the budget, so that chatter never hides a flood.
 
 use std::net::IpAddr;
@@ -110,7 +110,7 @@ impl AlertLimits {
             return false;
         }
         if !matches!(rule.kind, RuleKind::Mark | RuleKind::Threshold) {
-            // The budget first: an alert that is not shown must not silence those after it.
+            // The budget first: an alert that is not shown must not start a cool-down.
             if !self.budget.has_room(self.now, self.active.rules.limits.alerts_per_second) {
                 self.suppressed.over_budget += 1;
                 return false;
@@ -149,8 +149,8 @@ impl SecondBudget {
 
 const WAYS: usize = 4;
 
-/// One alert per rule and source in a while: a table of fixed size, so that an attacker who makes up
-/// sources cannot make it grow.
+/// The cool-downs per rule and source: a table of fixed size, so that an attacker who spoofs sources
+/// cannot make it grow.
 #[derive(Debug)]
 struct Cooldowns {
     sets: Vec<[Option<Cooldown>; WAYS]>,

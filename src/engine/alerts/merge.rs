@@ -261,7 +261,7 @@ fn from_hit(index: u32, hit: &ThresholdHit, keyer: Keyer) -> Indexed {
         flow: keyer.id(&keyer.key(&packet).0),
         answer: None,
         state: None,
-        // Counted by a sketch of its own: the store has no part in it.
+        // Counted by a separate sketch: the store is not involved.
         confidence: 1.0,
         count: Some(hit.count),
         suppressed: hit.suppressed,

@@ -20,7 +20,7 @@ use acsm_model::special::poisson;
 const REPLICATES: usize = 400;
 /// Replicates are the same every time.
 const SEED: u64 = 0x626f_6f74;
-/// With fewer erring flows than this, resampling them tells too little.
+/// With fewer erring flows than this, resampling them has too little information.
 const FEW_FLOWS: u64 = 30;
 /// The part of replicates left out at each end.
 const TAIL: f64 = 0.025;
@@ -153,7 +153,7 @@ fn counts_of(errors: &ErrorCounts) -> [f64; RATES] {
 }
 
 impl Sums {
-    /// Adds so many flows of a kind.
+    /// Adds `flows` flows of a kind.
     #[inline]
     fn add(&mut self, (lookups, errors): &Kind, flows: f64) {
         self.extant += flows * f64::from(lookups.extant);
@@ -276,7 +276,7 @@ mod tests {
             erring[ErrorKind::DontKnow as usize] = flows;
             intervals(&kinds, &erring)[ErrorKind::DontKnow as usize]
         };
-        // 4000 errors either way: one a flow, or 40 in each of a hundred flows.
+        // 4000 errors either way: one per flow, or 40 in each of a hundred flows.
         let (single, clustered) = (interval(4000, 1), interval(100, 40));
         let rate = 4000.0 / 9_900_000.0;
         for ([low, high], flows) in [(single, 4000.0_f64), (clustered, 100.0)] {

@@ -61,7 +61,7 @@ pub enum CompareError {
 }
 
 /// Passes `source` through all runs of `plan`; without runs, only counts what the trace asks of a
-/// store. `on_batch` is told the number of frames now and then; it ends early when `stop` is set.
+/// store. `on_batch` gets the number of frames now and then; the pass ends early when `stop` is set.
 pub fn compare(
     plan: &ComparePlan,
     source: &mut dyn PacketSource,
@@ -91,7 +91,7 @@ pub fn compare(
 /// A pass under way.
 struct Pass<'scope, 'a> {
     pool: WorkerPool<'scope, StoreRunner<'a>>,
-    /// The batch being filled: nobody else holds it.
+    /// The batch being filled: it has no other owner.
     filling: Arc<CompareBatch>,
     seeds: usize,
     finder: TruthFinder<'a>,

@@ -21,7 +21,7 @@ const FIRST_FLOWS: usize = 1 << 16;
 pub struct Demand {
     /// Frames, and why some were skipped.
     pub frames: FrameCounts,
-    /// Flows that arrived, each as often as it arrived anew.
+    /// Flows that arrived, each as often as it arrived again.
     pub flows_came: u64,
     /// The most that were alive at once.
     pub flows_peak: u64,
@@ -60,8 +60,8 @@ pub enum DemandError {
     Store(#[from] StoreError),
 }
 
-/// Reads all of `source`, unless `goes_on`, told every few thousand frames how many were read, says
-/// no. Memory follows the number of flows.
+/// Reads all of `source`, unless `goes_on` returns false; it is called every few thousand frames with
+/// the number of frames read. Memory follows the number of flows.
 pub fn demand(
     source: &mut dyn PacketSource,
     parser: &Parser,

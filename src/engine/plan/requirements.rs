@@ -190,12 +190,12 @@ impl Requirements {
         Ok(ResolvedRequirements { flows, target, memory_bytes: self.memory_bytes })
     }
 
-    /// New flows per second with so many alive: as many as leave.
+    /// New flows per second with this many alive: as many as leave.
     pub fn arrivals_per_second(&self, flows: f64) -> f64 {
         self.arrivals_per_second.unwrap_or(flows / self.traffic.held_seconds())
     }
 
-    /// Packets per second with so many flows alive.
+    /// Packets per second with this many flows alive.
     pub fn packets_per_second(&self, flows: f64) -> f64 {
         self.packets_per_second
             .unwrap_or(self.arrivals_per_second(flows) / self.traffic.absent.clamp(1e-9, 1.0))

@@ -188,7 +188,7 @@ impl Solver<'_> {
     ) -> Option<Choice> {
         let (guess, tries) = match self.hashes_hint {
             Some(hint) => (hint, TRIES_AROUND_HINT),
-            // Cells that tell states apart need fewer of them.
+            // A flow needs fewer cells if they distinguish states.
             None if self.shape.backend == Backend::Bhbf => ((0.5 * guess).round() as usize, TRIES),
             None => (guess.round() as usize, TRIES),
         };

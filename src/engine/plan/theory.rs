@@ -121,7 +121,7 @@ impl Theory {
             (_, None) => spec.flows as f64,
         };
         match shape.backend.info().storage {
-            // What a capped table has evicted cannot be told from what it holds.
+            // Nothing is predicted for a capped table: which flows it evicted is unknown.
             Storage::Entries => ErrorRates::default(),
             Storage::Slots => {
                 let fingerprints = fcf_fingerprints(sizing.cell_bits, spec.states.max(1));

@@ -63,8 +63,8 @@ impl KeyReader {
         !self.pending.is_empty()
     }
 
-    /// To be called when no bytes have arrived for a while: what waits is not a sequence. A lone ESC is
-    /// the Escape key.
+    /// To be called when no bytes have arrived within the timeout: the pending bytes are not a sequence.
+    /// A lone ESC is the Escape key.
     pub fn time_out(&mut self) -> Option<Key> {
         let lone_escape = self.pending == [ESC];
         self.pending.clear();

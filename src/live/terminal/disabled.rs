@@ -13,7 +13,7 @@ pub fn can_show_dashboard() -> bool {
 }
 
 impl Screen {
-    /// Does nothing: without [`can_show_dashboard`] nobody calls it.
+    /// Does nothing: it is called only if [`can_show_dashboard`].
     pub fn start(context: ScreenContext) -> io::Result<Screen> {
         drop(context);
         Ok(Screen)

@@ -22,7 +22,7 @@ pub(super) struct RuleTables {
     pub thresholds: Vec<ThresholdRule>,
 }
 
-/// A rule with a condition of its own, which fires on any packet that meets it.
+/// A rule with its own condition, which fires on any packet that meets it.
 #[derive(Debug)]
 pub(super) struct When {
     pub rule: RuleId,

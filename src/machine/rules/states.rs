@@ -11,7 +11,7 @@ use acsm_filters::State;
 /// Words that cannot name a state.
 const RESERVED: [&str; 4] = [ABSENT, "present", "any", NEXT];
 const ABSENT: &str = "absent";
-/// `go = "next"`: the state declared after the one a flow is in.
+/// `go = "next"`: the state declared after the current one of a flow.
 pub(super) const NEXT: &str = "next";
 
 /// A set of positions: one bit for each state, and one for "absent".

@@ -25,7 +25,7 @@ pub(super) struct Row {
     pub span: Range<usize>,
 }
 
-/// Who a packet must come from, seen from the end that the state remembers.
+/// Which end must have sent a packet, relative to the end that the state remembers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sender {
     End,
@@ -198,7 +198,7 @@ fn action(
     })
 }
 
-/// Why a state cannot remember the end it is told to, if so.
+/// Why a state cannot remember the end that `end` names, if so.
 fn end_mismatch(
     states: &States,
     position: Option<State>,

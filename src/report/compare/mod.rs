@@ -1,7 +1,7 @@
 //! `acsm compare`: the cost of the approximation, as one document in several formats.
 //!
 //! [`CompareReport`] is the document: `report.json` is its serialisation, and every other format shows
-//! numbers of it and none of its own. `conclusions` computes its sentences.
+//! only its numbers. `conclusions` computes its sentences.
 //!
 //! A new file format: a file here with a `write`, and a line in [`FILES`].
 

@@ -1,7 +1,7 @@
 //! Figures as SVG: lines with markers over linear, logarithmic and time axes.
 //!
 //! A [`Figure`] describes the plot; [`Figure::inline`] gives an `<svg>` element for a page that
-//! contains [`css`] and shows the [`legend()`] itself, [`Figure::document`] a file of its own.
+//! contains [`css`] and shows the [`legend()`] itself, [`Figure::document`] a complete file.
 //!
 //! ```
 //! use acsm::report::plot::{Axis, Figure, Point, Scale, Series};
@@ -30,7 +30,7 @@
 //!
 //! # Properties of every figure
 //!
-//! - Colours follow the reader's light or dark scheme; print is light. They can be told apart with
+//! - Colours follow the reader's light or dark scheme; print is light. They are distinguishable with
 //!   colour blindness, have a contrast of at least 3:1, and are never the only difference: each
 //!   series also has its own marker and dash.
 //! - Points with the same x are repetitions: each is drawn, and the line goes through their mean.
@@ -89,7 +89,7 @@ impl Default for Figure {
 
 /// The size of one of several figures in a row.
 pub const PANEL: (u32, u32) = (340, 262);
-/// The size of a figure in a file of its own.
+/// The size of a figure in a separate file.
 pub const ALONE: (u32, u32) = (720, 460);
 
 impl Figure {
@@ -98,7 +98,7 @@ impl Figure {
         svg::svg(self, svg::Embedding::Inline)
     }
 
-    /// A document of its own, with legend, background and style.
+    /// A complete SVG document, with legend, background and style.
     pub fn document(&self) -> String {
         svg::svg(self, svg::Embedding::Document)
     }

@@ -13,7 +13,7 @@ use crate::report::escape::Escaped;
 pub(super) enum Embedding {
     /// A page, which has the style sheet and the legend.
     Inline,
-    /// A file of its own.
+    /// A separate file.
     Document,
 }
 

@@ -243,11 +243,11 @@ fn ieee_802_11_data_frames() {
 }
 
 #[test]
-fn radiotap_tells_trailer_and_padding() {
+fn radiotap_announces_trailer_and_padding() {
     let link = LinkType::IEEE802_11_RADIOTAP;
     let llc = snap(ETHERTYPE_IPV4, &ipv4_tcp());
     let frame = wlan(0x08, 0x01, &llc);
-    // Only the frame's own length can tell where this packet ends.
+    // Only the length of the frame determines where this packet ends.
     let unknown = Ipv4 { total_length: Some(0), ..Ipv4::new(TCP) }.build(&tcp());
     let of_unknown_length = wlan(0x08, 0x01, &snap(ETHERTYPE_IPV4, &unknown));
     let flags_only = |flags: u8| vec![0, 0, 9, 0, 2, 0, 0, 0, flags];
@@ -257,7 +257,7 @@ fn radiotap_tells_trailer_and_padding() {
         concat(&[&[0, 0, 25, 0], &words, &[0; 4], &[9; 8], &[flags]])
     };
     assert_tcp(link, &concat(&[&[0, 0, 8, 0, 0, 0, 0, 0], &frame]));
-    // The timer's bytes, taken for flags, would tell of neither trailer nor padding.
+    // The bytes of the timer, taken for flags, would announce neither trailer nor padding.
     for header in [flags_only, timer_and_flags as fn(u8) -> Vec<u8>, two_words] {
         assert_tcp(link, &concat(&[&header(0), &frame]));
         let with_fcs = concat(&[&header(0x10), &of_unknown_length, &[0xfc; 4]]);

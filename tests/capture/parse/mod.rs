@@ -1,4 +1,4 @@
-//! Every link type, network header and tunnel, with frames built by hand.
+//! Every link type, network header and tunnel, with handmade frames.
 
 mod link;
 mod network;
@@ -41,8 +41,8 @@ fn parse_closed(link_type: LinkType, bytes: &[u8]) -> Result<Packet, Skip> {
     parse_cut(CLOSED, link_type, bytes, bytes.len())
 }
 
-/// Holds a frame that ends with [`frames::tcp`]'s segment to giving that segment: whole, and cut
-/// anywhere behind the flags byte, but not cut before.
+/// Asserts that a frame ending with [`frames::tcp`]'s segment is parsed as that segment: whole, and cut
+/// anywhere after the flags byte, but not if cut before.
 #[track_caller]
 fn assert_tcp(link_type: LinkType, bytes: &[u8]) -> Packet {
     assert_tcp_before(link_type, bytes, 0)
@@ -77,6 +77,6 @@ fn assert_tcp_before(link_type: LinkType, bytes: &[u8], trailer_bytes: usize) ->
 }
 
 #[test]
-fn link_types_that_nobody_parses_are_named() {
+fn link_types_without_a_parser_are_named() {
     assert_eq!(parse(LinkType(147), &frames::ethernet_tcp()), Err(Skip::UnsupportedLinkType));
 }

@@ -114,7 +114,7 @@ fn icmp_is_never_counted() {
 }
 
 #[test]
-fn other_protocols_are_told_apart() {
+fn other_protocols_are_distinguished() {
     assert_eq!(parse(RAW, &ipv4(UDP, &udp(53, 5353, &tcp()))), Err(Skip::Udp));
     assert_eq!(parse(RAW, &ipv4(132, &tcp())), Err(Skip::OtherProtocol));
     assert_eq!(parse(RAW, &ipv4(50, &tcp())), Err(Skip::Esp));

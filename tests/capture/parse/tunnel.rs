@@ -8,8 +8,8 @@ use crate::frames::*;
 
 const RAW: LinkType = LinkType::RAW;
 
-/// Holds a payload of IP to being a tunnel around [`tcp`]'s segment, over both versions of IP,
-/// that `--no-tunnels` leaves closed.
+/// Asserts that an IP payload is parsed as a tunnel around [`tcp`]'s segment, over both versions of
+/// IP, and that `--no-tunnels` does not open it.
 #[track_caller]
 fn assert_tunnel(protocol: u8, payload: &[u8]) {
     let closed = if protocol == UDP { Skip::Udp } else { Skip::Tunnel };

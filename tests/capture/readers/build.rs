@@ -23,7 +23,7 @@ pub fn seen(nanos: u64, link_type: u16, wire_bytes: u32, bytes: &[u8]) -> Seen {
     Seen { nanos, link_type, wire_bytes, bytes: bytes.to_vec() }
 }
 
-/// All that a source gave.
+/// Everything that a source returned.
 #[derive(Debug, PartialEq)]
 pub struct Outcome {
     pub frames: Vec<Seen>,
@@ -63,7 +63,7 @@ fn read_batches(
         more = fill(&mut source, most, &mut packets, &mut counts)?;
         let read = counts.packets - before;
         assert!(read <= most as u64, "no more than asked for");
-        assert!(!more || read == most as u64, "a file never makes anybody wait");
+        assert!(!more || read == most as u64, "a file never blocks");
     }
     assert!(!fill(&mut source, most, &mut packets, &mut counts)?, "the end stays the end");
     Ok((packets, format!("{counts:?}"), outcome(Vec::new(), &source)))
@@ -92,7 +92,7 @@ fn outcome(frames: Vec<Seen>, source: &FileSource) -> Outcome {
     Outcome { frames, damages: source.damages().to_vec(), link_types: source.link_types() }
 }
 
-/// Reads `bytes` as a file of their own.
+/// Reads `bytes` as one file.
 pub fn read_bytes(bytes: &[u8]) -> Result<Outcome, CaptureError> {
     let directory = tempfile::tempdir().unwrap();
     read_paths(&[write(directory.path(), "capture", bytes)], TimeWindow::default())

@@ -1,4 +1,4 @@
-//! Captures that are compressed, well and badly.
+//! Compressed captures, valid and damaged.
 
 use std::io::Write;
 
@@ -28,7 +28,7 @@ fn lz4(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// `plain_pcap(5)` as two streams with padding between them, the first of 100 bytes, made by xz 5 at
-/// level 9: there is no encoder among our packages.
+/// level 9: none of our dependencies has an encoder.
 #[rustfmt::skip]
 const FIVE_PACKETS_XZ: [u8; 200] = [
     0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00, 0x00, 0x04, 0xe6, 0xd6, 0xb4, 0x46, 0x02, 0x00,

@@ -129,7 +129,7 @@ fn pcapng_simple_and_obsolete_packets() {
 }
 
 #[test]
-fn pcapng_blocks_of_other_kinds_are_stepped_over() {
+fn pcapng_blocks_of_other_kinds_are_skipped() {
     let order = Order::Little;
     let capture = [
         order.section(),

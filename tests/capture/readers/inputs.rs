@@ -1,4 +1,4 @@
-//! Several inputs, directories, pipes, windows of time, and what is no capture.
+//! Several inputs, directories, pipes, time windows, and files that are no captures.
 
 use std::fs;
 use std::process::Command;
@@ -71,7 +71,10 @@ fn directories_are_their_captures_in_time_order() {
     assert_eq!(seconds_of(&outcome), [10, 99, 20, 22, 20, 21, 30]);
     assert_eq!(outcome.link_types.iter().map(|link| link.0).collect::<Vec<_>>(), [1, 101]);
     let [damage] = &outcome.damages[..] else { panic!("{:?}", outcome.damages) };
-    assert_eq!(damage.path, broken, "what may have been a capture is not passed over in silence");
+    assert_eq!(
+        damage.path, broken,
+        "what may have been a capture is not skipped without a message"
+    );
 }
 
 #[test]
@@ -111,7 +114,7 @@ fn tiny_files_are_no_captures() {
 }
 
 #[test]
-fn pipes_need_no_seeking_and_give_frames_as_they_come() {
+fn pipes_need_no_seeking_and_give_frames_as_they_arrive() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("pipe");
     let made = Command::new("mkfifo").arg(&path).status();

@@ -18,7 +18,7 @@ fn ip(text: &str) -> IpAddr {
     text.parse().unwrap()
 }
 
-/// One that has just begun on a silent link.
+/// A run that has just begun on an idle link.
 pub fn silent() -> View {
     View {
         time: "2026-11-16T09:15:02.000000000Z".to_owned(),
@@ -72,7 +72,7 @@ pub fn interface(name: &str) -> InterfaceCounts {
     }
 }
 
-/// One that has gone on for three minutes on a busy link, second by second.
+/// Three minutes of a run on a busy link, second by second.
 pub fn busy() -> (View, History) {
     let mut history = History::default();
     let mut before = busy_at(0);
@@ -84,7 +84,7 @@ pub fn busy() -> (View, History) {
     (View { latest_alerts: alerts(), ..before }, history)
 }
 
-/// Rates swing once a minute; drops begin in the last seconds.
+/// Rates rise and fall once per minute; drops begin in the last seconds.
 fn busy_at(second: u64) -> View {
     let swing = (0..second).map(|second| 2 + second % 60 / 6).sum::<u64>();
     let packets = 1_200 * swing;

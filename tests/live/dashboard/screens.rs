@@ -1,5 +1,5 @@
-//! Whole screens, as text, against the files in `screens/`. After a change of the drawing that was meant,
-//! `ACSM_NEW_SCREENS=1 cargo test --test dashboard` writes them anew: look at what changed.
+//! Whole screens, as text, against the files in `screens/`. After an intended change of the
+//! drawing, `ACSM_NEW_SCREENS=1 cargo test --test live screens` writes them again: review the difference.
 
 use std::path::PathBuf;
 
@@ -82,7 +82,7 @@ fn of_a_busy_run_at_every_size() {
         assert_screen(&name, &drawn(&mut after(""), &shown, (width, height)));
     }
     assert_screen("sources-60x16", &drawn(&mut after("\t"), &shown, (60, 16)));
-    // Nothing breaks in between, nor where there is hardly anything.
+    // Nothing panics at the sizes between, nor at very small ones.
     for width in (1..=200).step_by(29) {
         for height in (1..=60).step_by(7) {
             drawn(&mut after(""), &shown, (width, height));

@@ -15,7 +15,7 @@ fn start(tmux: &Tmux, options: &str) {
     tmux.line(&format!("{ACSM} live -i {CABLE} {options}; echo \"ended: $?\""));
 }
 
-/// The same, and waits for the dashboard. Gives the process's number.
+/// The same, and waits for the dashboard. Returns the process id.
 fn start_dashboard(tmux: &Tmux, folder: &Path, options: &str) -> u32 {
     start_numbered(tmux, folder, options);
     tmux.wait_for("figures", |screen| screen.contains("packets/s") && screen.contains("up "));
@@ -27,7 +27,7 @@ fn start_dashboard(tmux: &Tmux, folder: &Path, options: &str) -> u32 {
 fn start_lines(tmux: &Tmux, folder: &Path, options: &str) -> u32 {
     start_numbered(tmux, folder, &format!("{options} --plain --listen"));
     tmux.wait_for("a word", |screen| screen.contains("acsm: listening on"));
-    // Signals are heard a little later.
+    // Signals are handled a little later.
     sleep(Duration::from_secs(1));
     number(folder)
 }
@@ -85,7 +85,7 @@ fn figures_and_alerts_appear_and_keys_work() {
     tmux.press(&["p"]);
     let paused = tmux.wait_for("the pause", |screen| screen.contains("PAUSED"));
     net.scan(41..51);
-    // Two views later it still stands as it stood.
+    // Two views later the screen is unchanged.
     sleep(Duration::from_millis(2200));
     assert_eq!(tmux.screen(), paused);
     tmux.press(&["Space"]);
@@ -126,7 +126,7 @@ fn signals_end_it_and_messages_do_not_garble_it() {
     assert!(has_line(&screen, " ! rules read again"), "{screen}");
     assert!(has_line(&screen, " q quit"), "{screen}");
 
-    // The second one does not leave a terminal behind that nobody can type on.
+    // The second signal must not leave the terminal in raw mode.
     kill("TERM");
     kill("TERM");
     tmux.wait_for("the end", |screen| screen.contains("ended: 0"));
@@ -137,10 +137,10 @@ fn signals_end_it_and_messages_do_not_garble_it() {
 }
 
 #[test]
-fn ctrl_c_pressed_twice_is_one_wish() {
+fn ctrl_c_pressed_twice_counts_once() {
     let Some((_net, tmux, folder)) = namespaces_and_terminal() else { return };
     start_dashboard(&tmux, folder.path(), "");
-    // The first is a key of the dashboard; the second comes when the terminal is given back, as a signal.
+    // The first is a key of the dashboard; the second arrives as a signal, after the terminal was restored.
     tmux.press(&["C-c"]);
     tmux.wait_for_own_screen();
     tmux.press(&["C-c"]);

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::namespaces::NamespacePair;
 
-/// The longest wait for anything: after that it never comes.
+/// The longest wait for anything: after that the test fails.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A tmux server of our own with one window of 80×24; gone when dropped.
@@ -15,15 +15,15 @@ pub struct Tmux {
 }
 
 impl Tmux {
-    /// A shell inside the watcher's namespace; `None`, and loudly, without tmux.
+    /// A shell inside the watcher's namespace; `None` without tmux, after a message on stderr.
     pub fn new(net: &NamespacePair) -> Option<Tmux> {
         if let Err(why) = Command::new("tmux").arg("-V").output() {
-            eprintln!("SKIPPED: no tmux here, the dashboard was tried on no terminal: {why}");
+            eprintln!("SKIPPED: no tmux here, the dashboard was not tested on a terminal: {why}");
             return None;
         }
         let tmux = Tmux { socket: net.watcher.clone() };
         let mut start = net.command("tmux");
-        // By nobody's settings, and in UTF-8 whatever the locale.
+        // Without a configuration file, and in UTF-8 whatever the locale.
         start.args(["-u", "-L", &tmux.socket, "-f", "/dev/null"]);
         start.args(["new-session", "-d", "-x", "80", "-y", "24", "sh"]);
         for variable in ["TMUX", "NO_COLOR", "ENV"] {
@@ -68,7 +68,7 @@ impl Tmux {
         self.command(&["capture-pane", "-p", "-e"])
     }
 
-    /// Whether the screen is the other one, that leaves no trace.
+    /// Whether the alternate screen is shown.
     pub fn is_on_other_screen(&self) -> bool {
         self.command(&["display-message", "-p", "#{alternate_on}"]).trim() == "1"
     }
@@ -86,7 +86,7 @@ impl Tmux {
         }
     }
 
-    /// Waits until the other screen is left.
+    /// Waits until the alternate screen is left.
     pub fn wait_for_own_screen(&self) {
         let started = Instant::now();
         while self.is_on_other_screen() {
@@ -94,7 +94,7 @@ impl Tmux {
         }
     }
 
-    /// Takes the terminal away from whoever is on it.
+    /// Closes the terminal under the program that runs on it.
     pub fn hang_up(self) {
         drop(self);
     }

@@ -1,4 +1,4 @@
-//! When alerts come into their file, as seen by somebody who does nothing but look.
+//! When alerts appear in their file, as seen by a thread that only polls it.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, Weak};
@@ -11,22 +11,21 @@ use crate::monitor::wait_until;
 
 const AT_ONCE: Duration = Duration::from_secs(1);
 const LOOK_EVERY: Duration = Duration::from_millis(10);
-/// On its way an alert is with several threads, each of which may have to wait for its turn like the one
-/// that looks.
+/// An alert passes several threads, each of which may be scheduled as late as the polling thread.
 const TURNS: u32 = 10;
 
-/// Lines of a file, with the time when they were first seen. Looks until it is dropped.
+/// Lines of a file, with the time when they were first seen. Polls the file until it is dropped.
 pub struct Arrivals(Arc<Mutex<Seen>>);
 
 #[derive(Default)]
 struct Seen {
     lines: Vec<(Value, Duration)>,
-    /// By how much it was late at the most: what the machine's other work does to anybody.
+    /// The longest delay of the polling thread itself, caused by the machine's other work.
     latest: Duration,
 }
 
 impl Arrivals {
-    /// Looks at `file` from now on.
+    /// Polls `file` from now on.
     pub fn of(file: PathBuf) -> Arrivals {
         let seen = Arc::<Mutex<Seen>>::default();
         let shared = Arc::downgrade(&seen);
@@ -34,8 +33,8 @@ impl Arrivals {
         Arrivals(seen)
     }
 
-    /// `alert` must have been there within a second of its own time; on a busy machine, a second and what
-    /// others have to wait there too.
+    /// `alert` must have been written within a second of its timestamp; on a busy machine, a second
+    /// and the scheduling delays measured there.
     pub fn assert_at_once(&self, alert: &Value) {
         let seen_at =
             |seen: &Seen| seen.lines.iter().find(|(line, _)| line == alert).map(|it| it.1);
@@ -46,13 +45,13 @@ impl Arrivals {
         let latest = self.0.lock().unwrap().latest;
         assert!(
             delay < AT_ONCE + TURNS * latest,
-            "{} came after {delay:?}; whoever waits here waits {latest:?} too long",
+            "{} came after {delay:?}; scheduling delays are up to {latest:?}",
             alert["acsm"]["rule"]
         );
     }
 }
 
-/// One look, unless nobody wants to know any more.
+/// Polls once; `None` when the [`Arrivals`] are dropped.
 fn look(file: &PathBuf, seen: &Weak<Mutex<Seen>>) -> Option<()> {
     let before = Instant::now();
     sleep(LOOK_EVERY);

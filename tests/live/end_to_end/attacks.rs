@@ -42,7 +42,7 @@ fn attacks_are_found_at_once_and_again_in_the_recording() {
         let scan = monitor.wait_for(is_of("port_scan"));
         assert_eq!(scan["src_ip"], crate::namespaces::SENDER);
         arrivals.assert_at_once(&scan);
-        // Of an address that does not answer, told when it is certain: five seconds later.
+        // A flood at an address that does not answer: reported five seconds later, when that is certain.
         net.send(|| {
             for _ in 0..250 {
                 try_connect(SILENT, 80, BRIEFLY);
@@ -75,7 +75,7 @@ fn only_flows_with_alerts_are_written_if_so_wanted() {
     let scan = monitor.wait_for(is_of("port_scan"));
     let output = monitor.end();
     let (again, _) = output.replay("", &output.path("odd.pcap"));
-    // The SYN that was one too many, and the RST that refused it: its flow's past and future.
+    // The SYN that exceeded the threshold, and the RST that refused it: before and after the alert.
     assert_eq!(again["trace"]["packets"], 2, "{scan}");
     assert!(output.count("/trace/packets") > 100);
 }
@@ -104,7 +104,7 @@ fn errors_are_counted_live_as_in_a_replay() {
     let Some(net) = NamespacePair::new() else { return };
     let options = "--verify --seed 9 --backend kbf --flows 20 --fp-rate 0.3";
     let monitor = Monitor::start(&net, &format!("{options} --write seen.pcap"));
-    // Fifty times what it is made for: it errs.
+    // Fifty times the flows that the store is sized for: it errs.
     net.scan(1..1001);
     let output = monitor.end();
     assert!(

@@ -1,4 +1,4 @@
-//! Interfaces that go and come, several at once, and the list of them.
+//! Interfaces that disappear and return, several at once, and the list of interfaces.
 
 use std::process::Command;
 use std::sync::mpsc::RecvTimeoutError;
@@ -30,7 +30,7 @@ fn goes_and_comes(options: &str) {
     net.remove_link();
     std::thread::sleep(Duration::from_millis(500));
     net.add_link();
-    // It is tried once a second.
+    // Reopening is tried once per second.
     std::thread::sleep(Duration::from_secs(3));
     net.scan(11..16);
     let output = monitor.end();
@@ -104,7 +104,7 @@ fn merges_two(options: &str) {
         }
     });
     monitor.wait_for(|alert| alert["dest_ip"] == "10.98.0.2");
-    wait_until("both are told", || (monitor.alerts().len() >= 2).then_some(()));
+    wait_until("both alerts", || (monitor.alerts().len() >= 2).then_some(()));
     let output = monitor.end();
     assert!(output.count("/interfaces/0/packets") >= 200, "{}", output.summary);
     assert!(output.count("/interfaces/1/packets") >= 200, "{}", output.summary);
@@ -127,9 +127,9 @@ fn frame_times(path: &std::path::Path) -> Vec<acsm::time::Timestamp> {
 }
 
 #[test]
-fn settings_that_merge_packets_are_told_at_the_start() {
+fn settings_that_merge_packets_are_reported_at_the_start() {
     let Some(net) = NamespacePair::new() else { return };
-    for (setting, is_told) in [("on", true), ("off", false)] {
+    for (setting, is_reported) in [("on", true), ("off", false)] {
         let mut ethtool = net.command("ethtool");
         let changed = ethtool.args(["-K", CABLE, "gro", setting]).output().unwrap();
         if !changed.status.success() {
@@ -138,12 +138,12 @@ fn settings_that_merge_packets_are_told_at_the_start() {
             return;
         }
         let output = Monitor::start(&net, "--capture-threads 2").end();
-        let told = output.stderr.matches("ethtool -K cable0 gro off").count();
-        assert_eq!(told, usize::from(is_told), "{setting}: {}", output.stderr);
+        let reports = output.stderr.matches("ethtool -K cable0 gro off").count();
+        assert_eq!(reports, usize::from(is_reported), "{setting}: {}", output.stderr);
     }
 }
 
-/// The kernel takes VLAN tags off and keeps them beside the packet; they must be back.
+/// The kernel removes VLAN tags and keeps them as metadata; they must be restored.
 #[test]
 fn vlan_tags_that_the_kernel_took_off_are_back() {
     let Some(net) = NamespacePair::new() else { return };
@@ -179,7 +179,7 @@ fn interfaces_are_listed() {
     assert!(table.lines().any(|line| line.starts_with(CABLE) && line.contains(WATCHER)), "{table}");
 }
 
-/// The exit code and the words of `acsm live` with these options.
+/// The exit code and the messages of `acsm live` with these options.
 fn refused(options: &str) -> (Option<i32>, String) {
     let options = ["live", "--duration", "1s"].into_iter().chain(options.split_whitespace());
     let output = Command::new(env!("CARGO_BIN_EXE_acsm")).args(options).output().unwrap();
@@ -188,18 +188,18 @@ fn refused(options: &str) -> (Option<i32>, String) {
 
 #[test]
 fn an_interface_that_is_not_there_is_named() {
-    let (code, talk) = refused("-i nonesuch");
+    let (code, stderr) = refused("-i nonesuch");
     assert_eq!(code, Some(1));
-    assert!(talk.contains("nonesuch"), "{talk}");
+    assert!(stderr.contains("nonesuch"), "{stderr}");
 }
 
 #[test]
 fn interfaces_must_be_named_each_once() {
-    let (code, talk) = refused("");
-    assert!(code == Some(2) && talk.contains("Say -i with one of: "), "{talk}");
-    assert!(talk.contains("lo") && !talk.contains("dbus"), "{talk}");
-    let (code, talk) = refused("-i lo -i any -i lo");
-    assert!(code == Some(2) && talk.contains("-i lo is there twice"), "{talk}");
+    let (code, stderr) = refused("");
+    assert!(code == Some(2) && stderr.contains("Say -i with one of: "), "{stderr}");
+    assert!(stderr.contains("lo") && !stderr.contains("dbus"), "{stderr}");
+    let (code, stderr) = refused("-i lo -i any -i lo");
+    assert!(code == Some(2) && stderr.contains("-i lo is there twice"), "{stderr}");
 }
 
 #[test]
@@ -207,7 +207,7 @@ fn a_filter_that_makes_no_sense_is_wrong_usage() {
     let Some(net) = NamespacePair::new() else { return };
     let mut acsm = net.command(env!("CARGO_BIN_EXE_acsm"));
     let output = acsm.args(["live", "-i", CABLE, "--filter", "tcp prot 80"]).output().unwrap();
-    let talk = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(2), "{talk}");
-    assert!(talk.contains("--filter `tcp prot 80`: ") && talk.contains("tcpdump"), "{talk}");
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("--filter `tcp prot 80`: ") && stderr.contains("tcpdump"), "{stderr}");
 }

@@ -19,7 +19,7 @@ fn lines_are_what_the_schemas_say() {
         .spawn()
         .unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    // Once it tells of itself it captures.
+    // The first `stats` event shows that it captures.
     let first = lines.next().unwrap();
     net.scan(1..41);
     let events: Vec<Value> = std::iter::once(first)
@@ -55,7 +55,10 @@ fn events_that_cannot_be_written_are_no_success() {
         .stdout(full)
         .output()
         .unwrap();
-    let talk = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(1), "{talk}");
-    assert!(talk.contains("cannot write alerts") && talk.contains("No space left"), "{talk}");
+    let messages = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{messages}");
+    assert!(
+        messages.contains("cannot write alerts") && messages.contains("No space left"),
+        "{messages}"
+    );
 }

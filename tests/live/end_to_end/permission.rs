@@ -25,7 +25,7 @@ fn what_is_not_needed_is_given_up() {
     assert_eq!(monitor.status("NoNewPrivs"), "1");
 }
 
-/// Started as root, it can become somebody else, who then owns what it writes.
+/// Started as root, it can change to another user, who then owns the files it writes.
 #[test]
 fn it_becomes_another_user() {
     let Some(net) = NamespacePair::new() else { return };
@@ -51,7 +51,7 @@ fn it_becomes_another_user() {
     fs::rename(monitor.path("eve.json"), monitor.path("eve.json.1")).unwrap();
     monitor.signal("USR1");
     wait_until("the file is there again", || monitor.path("eve.json").exists().then_some(()));
-    // And CAP_NET_RAW is of use: the cable is opened again.
+    // And CAP_NET_RAW was kept: the cable is opened again.
     net.remove_link();
     net.add_link();
     std::thread::sleep(Duration::from_secs(3));
@@ -66,11 +66,11 @@ fn a_user_that_is_not_there_is_named() {
     let mut acsm = net.command(env!("CARGO_BIN_EXE_acsm"));
     let output = acsm.args(["live", "-i", "cable0", "--user", "nonesuch"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
-    let talk = String::from_utf8(output.stderr).unwrap();
-    assert!(talk.contains("--user nonesuch: there is no such user"), "{talk}");
+    let messages = String::from_utf8(output.stderr).unwrap();
+    assert!(messages.contains("--user nonesuch: there is no such user"), "{messages}");
 }
 
-/// What root may write its new user may not.
+/// Root may write there, the new user may not.
 #[test]
 fn a_file_that_the_user_may_not_write_is_named_with_the_user() {
     let Some(net) = NamespacePair::new() else { return };
@@ -80,16 +80,16 @@ fn a_file_that_the_user_may_not_write_is_named_with_the_user() {
         acsm.args(["live", "-i", "cable0", "--user", "nobody", option]);
         let output = acsm.arg(folder.path().join("file")).output().unwrap();
         assert_eq!(output.status.code(), Some(1));
-        let talk = String::from_utf8(output.stderr).unwrap();
-        assert!(talk.contains(&format!("as --user nobody: {option} /")), "{talk}");
+        let messages = String::from_utf8(output.stderr).unwrap();
+        assert!(messages.contains(&format!("as --user nobody: {option} /")), "{messages}");
     }
 }
 
-/// Nobody's number on every Linux.
+/// The id of the user `nobody` on every Linux.
 const NOBODY: u32 = 65534;
 
 #[test]
-fn who_may_not_capture_is_told_what_to_grant() {
+fn without_permission_the_error_names_what_to_grant() {
     let folder = tempfile::tempdir().unwrap();
     let readable = |path: &std::path::Path| {
         fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
@@ -106,8 +106,8 @@ fn who_may_not_capture_is_told_what_to_grant() {
             return;
         }
     };
-    let talk = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(1), "{talk}");
+    let messages = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{messages}");
     let advice = format!("sudo setcap cap_net_raw+ep {}", acsm.display());
-    assert!(talk.contains(&advice) && talk.contains("acsm.service"), "{talk}");
+    assert!(messages.contains(&advice) && messages.contains("acsm.service"), "{messages}");
 }

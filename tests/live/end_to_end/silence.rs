@@ -1,4 +1,4 @@
-//! A link that falls silent still ages its flows.
+//! Flows age while the link is idle.
 
 use std::thread::sleep;
 use std::time::Duration;
@@ -17,7 +17,7 @@ fn flows_age_without_packets() {
         }
     });
     // SYNs are sent again after one second, after two more and after four more, each in a socket
-    // that is open; ours are closed. So there is silence after them.
+    // that is open; ours are closed. So the link is idle afterwards.
     sleep(Duration::from_secs(4));
     let output = monitor.end();
     assert_eq!(output.count("/flows/inserted"), 30, "{}", output.summary);

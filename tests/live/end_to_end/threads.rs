@@ -32,7 +32,7 @@ fn threads_see_what_one_thread_sees() {
     send_traffic(&net);
     let (alone, shared) = (alone.end(), shared.end());
     assert!(alone.count("/trace/tcp_packets") > 40 * 8 + 40 * 2, "{}", alone.summary);
-    // Both directions of every connection: nothing but the scan is odd.
+    // Both directions of every connection: only the scan raises alerts.
     assert_eq!(shared.summary["alerts"]["by_rule"], serde_json::json!({"port_scan": 1}));
     for part in ["flows", "lookups", "alerts", "interfaces"] {
         assert_eq!(shared.summary[part], alone.summary[part]);
@@ -71,7 +71,7 @@ fn send_datagrams() {
     let sockets: Vec<UdpSocket> = (0..SOCKETS).map(bind).collect();
     for _ in 0..DATAGRAMS_EACH {
         for socket in &sockets {
-            // Nobody listens: the refusals come back as errors of later sends.
+            // The port is closed: the refusals come back as errors of later sends.
             while socket.send_to(&[0; 100], address(WATCHER, 9)).is_err() {}
         }
         // The cable's own queue is short.
@@ -79,8 +79,8 @@ fn send_datagrams() {
     }
 }
 
-/// What is recorded goes into a pipe that nobody empties while there is traffic: the queues from the
-/// threads are full, then the kernel's buffers.
+/// The recording goes to a pipe that is not read while there is traffic: the queues from the threads fill
+/// up, then the kernel's buffers.
 #[test]
 fn a_slow_consumer_loses_only_what_is_counted() {
     let Some(net) = NamespacePair::new() else { return };
@@ -122,7 +122,7 @@ fn as_many_threads_as_there_may_be() {
         let output =
             acsm.args(["live", "-i", "lo", "--capture-threads", threads]).output().unwrap();
         assert_eq!(output.status.code(), Some(2));
-        let talk = String::from_utf8(output.stderr).unwrap();
-        assert!(talk.contains("--capture-threads"), "{talk}");
+        let messages = String::from_utf8(output.stderr).unwrap();
+        assert!(messages.contains("--capture-threads"), "{messages}");
     }
 }

@@ -1,4 +1,4 @@
-//! A site on a board that a test fills, and the plainest of HTTP clients.
+//! A server of a shared snapshot that a test fills, and a minimal HTTP client.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -7,10 +7,10 @@ use std::time::Duration;
 use acsm::live::SharedSnapshot;
 use acsm::live::http::{Listening, Server, Token};
 
-/// Nothing here takes so long unless it never comes.
+/// The longest wait for an answer: after that the test fails.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A server at work.
+/// A running server.
 pub struct Site {
     pub address: SocketAddr,
     _server: Server,
@@ -18,11 +18,11 @@ pub struct Site {
 
 impl Site {
     /// On a free port of loopback.
-    pub fn on(board: &SharedSnapshot, token: Option<&str>) -> Site {
+    pub fn on(shared: &SharedSnapshot, token: Option<&str>) -> Site {
         let token = token.map(|token| Token::new(token).unwrap());
         let listening = Listening::bind("127.0.0.1:0".parse().unwrap(), token).unwrap();
         let address = listening.address();
-        Site { address, _server: listening.serve(board.clone()).unwrap() }
+        Site { address, _server: listening.serve(shared.clone()).unwrap() }
     }
 
     pub fn url(&self, path: &str) -> String {

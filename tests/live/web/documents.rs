@@ -15,7 +15,7 @@ fn section(document: &str, heading: &str) -> String {
     after.split("\n## ").next().unwrap().to_owned()
 }
 
-/// What stands in backticks in the first column of its table.
+/// What is in backticks in the first column of its table.
 fn first_column(section: &str) -> BTreeSet<&str> {
     let cells = section.lines().filter_map(|line| line.strip_prefix("| ")?.split(" |").next());
     cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).collect()
@@ -29,12 +29,12 @@ fn the_documented_metrics_are_those_that_exist() {
 }
 
 #[test]
-fn the_documented_paths_are_those_that_are_told_of() {
+fn the_documented_paths_are_those_listed_for_unknown_ones() {
     let site = super::client::Site::on(&Default::default(), None);
-    let told = site.get("/what-is-here").body;
-    let told = told.split([' ', ',', ';', '\n']).filter(|word| word.starts_with('/'));
+    let body = site.get("/what-is-here").body;
+    let listed = body.split([' ', ',', ';', '\n']).filter(|word| word.starts_with('/'));
     let section = section("live.md", "The web page");
-    assert_eq!(first_column(&section), told.collect());
+    assert_eq!(first_column(&section), listed.collect());
 }
 
 /// Paths of all values, as jq writes them; maps of counts have keys that are data.

@@ -1,4 +1,4 @@
-//! Views made by hand: a small one for exact words, and a run of them that lives.
+//! Artificial views: a small one for exact texts, and the sequence of a busy run.
 
 use acsm::capture::live::InterfaceCounts;
 use acsm::live::{
@@ -113,7 +113,7 @@ const RULES: [(&str, u8); 6] = [
     ("data_after_reset", 3),
 ];
 
-/// The view after `second` seconds of a run that breathes: every figure moves.
+/// The view after `second` seconds of a busy run: every figure changes.
 pub fn busy_view(second: u64) -> View {
     let t = second as f64;
     // Sums of rates that rise and fall, so that totals only grow.

@@ -45,7 +45,7 @@ fn a_sample_is_the_difference_per_second() {
 #[test]
 fn counts_that_fall_and_time_that_stands_still_give_no_nonsense() {
     let (before, after) = two_views();
-    // Rules that were read again may have forgotten a rule and its count.
+    // Rules that were read again may lack a rule and its count.
     let backwards = Sample::between(&after, &before);
     for rate in [
         backwards.packets_per_second,
@@ -84,13 +84,13 @@ fn ten_minutes_are_kept() {
 }
 
 #[test]
-fn the_board_remembers_what_was_on_it() {
-    let board = SharedSnapshot::default();
+fn a_shared_snapshot_keeps_the_history() {
+    let shared = SharedSnapshot::default();
     let (before, after) = two_views();
-    board.publish(before.clone());
-    assert_eq!(board.history().samples().len(), 0, "it takes two views");
-    board.clone().publish(after.clone());
-    let history = board.history();
+    shared.publish(before.clone());
+    assert_eq!(shared.history().samples().len(), 0, "it takes two views");
+    shared.clone().publish(after.clone());
+    let history = shared.history();
     assert_eq!(history.samples().collect::<Vec<_>>(), [&Sample::between(&before, &after)]);
-    assert_eq!(*board.latest().unwrap(), after);
+    assert_eq!(*shared.latest().unwrap(), after);
 }

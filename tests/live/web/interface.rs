@@ -1,4 +1,4 @@
-//! The whole of it: `acsm live --listen` on a real interface, with real traffic. Takes the right to
+//! The whole program: `acsm live --listen` on a real interface, with real traffic. Needs the right to
 //! make network namespaces, as `tests/live` does.
 
 use std::io::Write as _;
@@ -26,7 +26,7 @@ fn site() -> SocketAddr {
 
 /// The answer for `path`, once there is one of this status.
 fn wait_for(path: &'static str, status: u16) -> Answer {
-    wait_until("the server says so", || {
+    wait_until("the server answers with this status", || {
         Some(get(site(), path)).filter(|answer| answer.status == status)
     })
 }
@@ -153,9 +153,9 @@ fn a_thousand_connections_cost_no_packet() {
     let monitor = Monitor::start(&net, &format!("--filter udp[2:2]=9 {LISTEN}"));
     let (asked, stop) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
     let (tells, ends) = (asked.clone(), stop.clone());
-    let crowd = NamespacePair::inside(&net.watcher, move || {
+    let clients = NamespacePair::inside(&net.watcher, move || {
         wait_for("/healthz", 200);
-        let dawdlers: Vec<_> = (0..1000)
+        let slow_clients: Vec<_> = (0..1000)
             .map(|_| {
                 let mut stream = connect(site());
                 stream.write_all(b"GET / HTTP/1.1\r\n").unwrap();
@@ -178,12 +178,12 @@ fn a_thousand_connections_cost_no_packet() {
             })
             .collect();
         pollers.into_iter().for_each(|poller| poller.join().unwrap());
-        drop(dawdlers);
+        drop(slow_clients);
     });
-    wait_until("the crowd is there", || asked.load(Ordering::Relaxed).then_some(()));
+    wait_until("the clients are connected", || asked.load(Ordering::Relaxed).then_some(()));
     net.send_datagrams(SENT);
     stop.store(true, Ordering::Relaxed);
-    crowd.join().unwrap();
+    clients.join().unwrap();
     let output = monitor.end();
     let seen = output.count("/interfaces/0/packets");
     let dropped = output.count("/interfaces/0/kernel_drops");

@@ -67,8 +67,8 @@ fn what_is_estimated_says_so() {
     assert!(metrics(&view).contains("# HELP acsm_live_flows Flows alive.\n"));
 }
 
-/// What `promtool check metrics` says of a text: errors, and names that are not as they should be.
-/// `None`, and loudly, where it is missing.
+/// What `promtool check metrics` reports about a text: errors, and names against convention.
+/// `None` where it is missing, after a message on stderr.
 pub fn complaints_of_promtool(text: &str) -> Option<String> {
     let promtool = Command::new("promtool")
         .args(["check", "metrics"])

@@ -1,5 +1,5 @@
 //! What a browser and Prometheus get from a live run: metrics, the HTTP server, the page. Most tests use
-//! a hand-made snapshot, which takes no rights; [`interface`] watches real traffic.
+//! an artificial snapshot, which needs no rights; [`interface`] watches real traffic.
 
 mod client;
 mod documents;

@@ -1,4 +1,4 @@
-//! The page in a headless Chromium. Pictures are left below the build folder, to be looked at.
+//! The page in a headless Chromium. Screenshots are written to the build folder.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,14 +21,14 @@ const PLOTS_FIT: &str =
     "[...document.querySelectorAll('.plot')].every(({ viewBox, clientWidth, clientHeight }) =>
     viewBox.baseVal.width === clientWidth && viewBox.baseVal.height === clientHeight)";
 
-/// Where pictures of this test go.
+/// Where screenshots of this test go.
 pub fn folder() -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("live_web");
     std::fs::create_dir_all(&folder).unwrap();
     folder
 }
 
-/// Puts a view on the board, five a second, each a second later than the one before.
+/// Publishes five views per second, each one second of the run later than the one before.
 struct Feeder {
     second: Arc<AtomicU64>,
     stop: Arc<AtomicBool>,
@@ -36,12 +36,12 @@ struct Feeder {
 }
 
 impl Feeder {
-    fn start(board: &SharedSnapshot, from: u64) -> Feeder {
+    fn start(shared: &SharedSnapshot, from: u64) -> Feeder {
         let (second, stop) = (Arc::new(AtomicU64::new(from)), Arc::new(AtomicBool::new(false)));
-        let (board, count, ends) = (board.clone(), second.clone(), stop.clone());
+        let (shared, count, ends) = (shared.clone(), second.clone(), stop.clone());
         let thread = spawn(move || {
             while !ends.load(Ordering::Relaxed) {
-                board.publish(busy_view(count.fetch_add(1, Ordering::Relaxed)));
+                shared.publish(busy_view(count.fetch_add(1, Ordering::Relaxed)));
                 sleep(Duration::from_millis(200));
             }
         });
@@ -63,23 +63,23 @@ fn opened(browser: &Browser, site: &Site) -> Tab {
     tab
 }
 
-/// Ten minutes of a run that goes on.
+/// Ten minutes of a busy run.
 fn ten_minutes() -> SharedSnapshot {
-    let board = SharedSnapshot::default();
-    (0..=600).for_each(|second| board.publish(busy_view(second)));
-    board
+    let shared = SharedSnapshot::default();
+    (0..=600).for_each(|second| shared.publish(busy_view(second)));
+    shared
 }
 
 #[test]
 fn figures_move_and_alerts_can_be_searched() {
     let Some(browser) = Browser::find() else { return };
-    let board = ten_minutes();
-    let site = Site::on(&board, None);
-    let feeder = Feeder::start(&board, 601);
+    let shared = ten_minutes();
+    let site = Site::on(&shared, None);
+    let feeder = Feeder::start(&shared, 601);
     let mut tab = opened(&browser, &site);
     tab.wait_until(&format!("{ROWS} > 100 && {STATUS} === 'live'"));
 
-    // Everything moves: tiles, every plot, the table.
+    // Everything changes: tiles, every plot, the table.
     let shown = "JSON.stringify([...document.querySelectorAll('.tiles dd, .plot path.line')]
         .map((part) => part.getAttribute('d') ?? part.textContent))";
     let plots = "document.querySelectorAll('.plot').length";
@@ -94,7 +94,7 @@ fn figures_move_and_alerts_can_be_searched() {
     assert_ne!(tab.text(shown), before);
     assert!(feeder.second.load(Ordering::Relaxed) > at);
 
-    // Search, severity and rule narrow it; what is typed is text, and so is what is shown.
+    // Search, severity and rule filter the table; input and cells are text, never markup.
     tab.press("/");
     tab.type_text("syn_flood 192.0.2.1");
     tab.wait_until(&format!("{ROWS} < 30"));
@@ -126,7 +126,7 @@ fn figures_move_and_alerts_can_be_searched() {
     assert_eq!(tab.complaints, [""; 0]);
 }
 
-/// As a person would: sets a control and lets it know.
+/// Sets a control and sends its event, as a user would.
 fn choose(tab: &mut Tab, control: &str, value: &str) {
     tab.value(&format!(
         "(() => {{ const control = document.getElementById('{control}'); control.value = '{value}';
@@ -143,11 +143,11 @@ fn point_at_second_plot(tab: &mut Tab) {
 }
 
 #[test]
-fn it_pauses_and_goes_on() {
+fn it_pauses_and_resumes() {
     let Some(browser) = Browser::find() else { return };
-    let board = ten_minutes();
-    let site = Site::on(&board, None);
-    let _feeder = Feeder::start(&board, 601);
+    let shared = ten_minutes();
+    let site = Site::on(&shared, None);
+    let _feeder = Feeder::start(&shared, 601);
     let mut tab = opened(&browser, &site);
     tab.set_screen(Screen { width: 1200, height: 900, dark: false });
     tab.wait_until(&format!("{STATUS} === 'live' && {PLOTS_FIT}"));
@@ -156,9 +156,9 @@ fn it_pauses_and_goes_on() {
     let shown = "document.querySelector('main').innerText";
     let labels = "[...document.querySelectorAll('.plot')].map((plot) => plot.ariaLabel).join()";
     let before = [tab.text(shown), tab.text(labels)];
-    // More than what one answer holds of the last seconds comes and goes.
+    // Several new alerts arrive meanwhile.
     tab.wait_until(&format!("parseInt({STATUS}.replace('paused, ', '')) > 5"));
-    // Pointing at a plot and searching draw again, from what stands still.
+    // Pointing at a plot and searching redraw from the paused data.
     point_at_second_plot(&mut tab);
     assert!(tab.number("document.querySelectorAll('.plot .cursor').length") > 0.0);
     tab.point_at(1.0, 1.0);
@@ -172,10 +172,10 @@ fn it_pauses_and_goes_on() {
 }
 
 #[test]
-fn plots_tell_their_values() {
+fn plots_show_their_values() {
     let Some(browser) = Browser::find() else { return };
-    let board = ten_minutes();
-    let site = Site::on(&board, None);
+    let shared = ten_minutes();
+    let site = Site::on(&shared, None);
     let mut tab = opened(&browser, &site);
     tab.set_screen(Screen { width: 1200, height: 900, dark: false });
     tab.wait_until("document.querySelectorAll('.plot path.line').length > 9");
@@ -202,13 +202,13 @@ fn plots_tell_their_values() {
 #[test]
 fn it_says_what_is_wrong() {
     let Some(browser) = Browser::find() else { return };
-    let board = SharedSnapshot::default();
-    let site = Site::on(&board, None);
+    let shared = SharedSnapshot::default();
+    let site = Site::on(&shared, None);
     let mut tab = opened(&browser, &site);
     tab.wait_until(&format!("{STATUS} === 'starting' && {NOTICES}.includes('no figures yet')"));
 
     let quiet = View { alerts: Default::default(), latest_alerts: vec![], ..small_view() };
-    board.publish(quiet.clone());
+    shared.publish(quiet.clone());
     tab.wait_until(&format!("{STATUS} === 'live' && {NOTICES}.includes('mute')"));
     let table = "document.querySelector('#alert-table tbody').textContent";
     assert!(tab.text(table).contains("No alerts yet"));
@@ -217,7 +217,7 @@ fn it_says_what_is_wrong() {
     wrong.store.live_flows = 5000;
     wrong.interfaces[0].is_open = false;
     wrong.drops.kernel = 103;
-    board.publish(wrong);
+    shared.publish(wrong);
     tab.wait_until(&format!("{NOTICES}.includes('eth0 is gone')"));
     let notices = tab.text(NOTICES);
     assert!(
@@ -235,11 +235,11 @@ fn it_says_what_is_wrong() {
 }
 
 #[test]
-fn it_passes_its_token_on_and_asks_nobody_else() {
+fn it_adds_its_token_to_links_and_requests_no_other_host() {
     let Some(browser) = Browser::find() else { return };
-    let board = ten_minutes();
+    let shared = ten_minutes();
     let token = "0123456789+/=abcdef";
-    let site = Site::on(&board, Some(token));
+    let site = Site::on(&shared, Some(token));
     let mut tab = opened(&browser, &site);
     assert!(tab.text("document.body.textContent").contains("a token is needed"));
     tab.open(&site.url("/?token=0123456789+/%3Dabcdef"));
@@ -259,7 +259,7 @@ fn it_passes_its_token_on_and_asks_nobody_else() {
     assert!(foreign.is_empty(), "{foreign:?}");
     assert_eq!(tab.complaints, [""; 0]);
 
-    // The log would have shown it, and the policy forbids it.
+    // A request to another host would have been logged, and the policy forbids it.
     tab.value("new Image().src = 'http://127.0.0.2:1/x.png'");
     tab.wait_until("true");
     assert!(!tab.complaints.is_empty(), "the policy was not enforced");
@@ -268,9 +268,9 @@ fn it_passes_its_token_on_and_asks_nobody_else() {
 #[test]
 fn it_fits_every_screen_and_pictures_are_taken() {
     let Some(browser) = Browser::find() else { return };
-    let board = ten_minutes();
-    let site = Site::on(&board, None);
-    let _feeder = Feeder::start(&board, 601);
+    let shared = ten_minutes();
+    let site = Site::on(&shared, None);
+    let _feeder = Feeder::start(&shared, 601);
     let mut tab = opened(&browser, &site);
     tab.wait_until(&format!("{ROWS} > 100"));
     for (name, width, height) in [("narrow", 320, 640), ("phone", 390, 844), ("wide", 1360, 900)] {

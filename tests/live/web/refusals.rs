@@ -1,14 +1,14 @@
-//! What `--listen` refuses before anything is captured. Takes no rights.
+//! What `--listen` refuses before anything is captured. Needs no rights.
 
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// The exit code and the words of `acsm live` with these options.
+/// The exit code and the messages of `acsm live` with these options.
 fn refused(options: &[&str]) -> (i32, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_acsm"))
-        // There is none of this name: it would end here at the latest.
+        // No interface has this name, so the run would fail here at the latest.
         .args(["live", "-i", "acsm-none"])
         .args(options)
         .output()
@@ -36,7 +36,7 @@ fn beyond_loopback_a_token_is_needed() {
 }
 
 #[test]
-fn tokens_that_could_be_guessed_or_read_are_told_of() {
+fn tokens_that_could_be_guessed_or_read_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let short = token_file(&folder, "secret\n", 0o600);
     let (code, words) = refused(&["--listen", "0.0.0.0:0", "--token-file", &short]);
@@ -50,7 +50,7 @@ fn tokens_that_could_be_guessed_or_read_are_told_of() {
     let (_, words) = refused(&["--listen", "127.0.0.1:0", "--token-file", &kept]);
     assert!(!words.contains("others can read it"), "{words}");
 
-    // Of a file without end only the beginning is read.
+    // Only the beginning of an endless file is read.
     let (code, words) = refused(&["--listen", "--token-file", "/dev/zero"]);
     assert!(code == 2 && words.contains("a token is one line"), "{words}");
     let (code, words) = refused(&["--listen", "--token-file", "no-such-file"]);
@@ -58,7 +58,7 @@ fn tokens_that_could_be_guessed_or_read_are_told_of() {
 }
 
 #[test]
-fn an_address_that_is_taken_is_told_of() {
+fn an_address_in_use_is_reported() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let (code, words) = refused(&["--listen", &address]);

@@ -1,4 +1,4 @@
-//! The HTTP server: what it gives, what it refuses, and how it bears those who dawdle.
+//! The HTTP server: answers, refusals and slow clients.
 
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::TcpStream;
@@ -12,11 +12,11 @@ use super::fixture::{busy_view, small_view};
 
 const TOKEN: &str = "0123456789abcdef";
 
-/// A board with one view.
-fn board() -> SharedSnapshot {
-    let board = SharedSnapshot::default();
-    board.publish(small_view());
-    board
+/// A shared snapshot with one view.
+fn one_view() -> SharedSnapshot {
+    let shared = SharedSnapshot::default();
+    shared.publish(small_view());
+    shared
 }
 
 /// A request with the right name and these further lines.
@@ -26,8 +26,8 @@ fn request(site: &Site, line: &str, more: &str) -> String {
 
 #[test]
 fn every_path_gives_what_it_should() {
-    let board = board();
-    let site = Site::on(&board, None);
+    let shared = one_view();
+    let site = Site::on(&shared, None);
     for (path, content, says) in [
         ("/", "text/html; charset=utf-8", "<!DOCTYPE html>"),
         ("/?x=y", "text/html; charset=utf-8", "<!DOCTYPE html>"),
@@ -64,9 +64,9 @@ fn every_path_gives_what_it_should() {
 
 #[test]
 fn json_is_the_view_and_its_past() {
-    let board = SharedSnapshot::default();
-    (0..=700).for_each(|second| board.publish(busy_view(second)));
-    let site = Site::on(&board, None);
+    let shared = SharedSnapshot::default();
+    (0..=700).for_each(|second| shared.publish(busy_view(second)));
+    let site = Site::on(&shared, None);
     let json = |path: &str| -> Value { serde_json::from_str(&site.get(path).body).unwrap() };
     let view = serde_json::to_value(busy_view(700)).unwrap();
     assert_eq!(json("/api/snapshot"), view);
@@ -84,22 +84,22 @@ fn json_is_the_view_and_its_past() {
 
 #[test]
 fn health_is_that_of_the_capture() {
-    let board = SharedSnapshot::default();
-    let site = Site::on(&board, None);
+    let shared = SharedSnapshot::default();
+    let site = Site::on(&shared, None);
     for path in ["/healthz", "/metrics", "/api/snapshot", "/api/history", "/api/recent"] {
         let answer = site.get(path);
         assert_eq!((answer.status, answer.header("retry-after")), (503, Some("1")), "{path}");
         assert!(answer.body.starts_with("no figures yet"));
     }
     assert_eq!(site.get("/").status, 200, "the page says so itself");
-    board.publish(small_view());
+    shared.publish(small_view());
     assert_eq!(site.get("/healthz").body, "ok\n");
     let mut down = small_view();
     down.interfaces[0].is_open = false;
-    board.publish(down);
+    shared.publish(down);
     let answer = site.get("/healthz");
     assert_eq!((answer.status, answer.body.as_str()), (503, "gone, and waited for: eth0\n"));
-    board.publish(small_view());
+    shared.publish(small_view());
     assert_eq!(site.get("/healthz").status, 200);
     // No more views: after five seconds it says so.
     let stalled = loop {
@@ -116,8 +116,8 @@ fn health_is_that_of_the_capture() {
 
 #[test]
 fn nothing_but_looking_is_possible() {
-    let board = board();
-    let site = Site::on(&board, None);
+    let shared = one_view();
+    let site = Site::on(&shared, None);
     for method in ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "CONNECT", "TRACE", "get"] {
         let answer = ask(site.address, &request(&site, &format!("{method} /"), ""));
         assert_eq!((answer.status, answer.header("allow")), (405, Some("GET, HEAD")), "{method}");
@@ -130,8 +130,8 @@ fn nothing_but_looking_is_possible() {
 
 #[test]
 fn bad_requests_are_answered_and_closed() {
-    let board = board();
-    let site = Site::on(&board, None);
+    let shared = one_view();
+    let site = Site::on(&shared, None);
     let long = format!("X: {}\r\n", "x".repeat(100_000));
     for (request, status) in [
         ("hello\r\n\r\n".to_owned(), 400),
@@ -143,7 +143,7 @@ fn bad_requests_are_answered_and_closed() {
         ("GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n".to_owned(), 421),
     ] {
         let mut stream = site.connect();
-        // It may be told off before it is through.
+        // The server may answer before all of it is sent.
         let _ = stream.write_all(request.as_bytes());
         let answer = read_one(&mut stream);
         assert_eq!(answer.status, status, "{}", &request[..30.min(request.len())]);
@@ -154,8 +154,8 @@ fn bad_requests_are_answered_and_closed() {
 
 #[test]
 fn a_connection_serves_many_requests() {
-    let board = board();
-    let site = Site::on(&board, None);
+    let shared = one_view();
+    let site = Site::on(&shared, None);
     let mut stream = site.connect();
     for n in 0..50 {
         let request = format!("GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: {n}\r\n\r\n");
@@ -163,7 +163,7 @@ fn a_connection_serves_many_requests() {
         let answer = read_one(&mut stream);
         assert_eq!((answer.status, answer.header("connection")), (200, Some("keep-alive")));
     }
-    // Who does not wait for answers gets one and has to come again.
+    // A client that sends a second request before the answer gets one answer and has to reconnect.
     let two = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(2);
     stream.write_all(two.as_bytes()).unwrap();
     assert_eq!(read_one(&mut stream).header("connection"), Some("close"));
@@ -172,8 +172,8 @@ fn a_connection_serves_many_requests() {
 
 #[test]
 fn the_token_opens_every_path_and_nothing_else_does() {
-    let board = board();
-    let site = Site::on(&board, Some(TOKEN));
+    let shared = one_view();
+    let site = Site::on(&shared, Some(TOKEN));
     for path in ["/", "/metrics", "/healthz", "/api/snapshot", "/api/history", "/api/recent", "/x"]
     {
         let line = format!("GET {path}");
@@ -204,7 +204,7 @@ fn an_address_is_taken_once_and_given_back() {
     Listening::bind(address, None).expect("it is free again");
 }
 
-/// So many connections need so many files in this process too.
+/// A thousand connections need a thousand file descriptors in this process too.
 pub fn allow_many_files() {
     use rustix::process::{Resource, getrlimit, setrlimit};
 
@@ -214,33 +214,33 @@ pub fn allow_many_files() {
 }
 
 #[test]
-fn a_thousand_who_dawdle_keep_nobody_waiting() {
+fn a_thousand_slow_clients_delay_no_other() {
     allow_many_files();
-    let board = board();
-    let site = Site::on(&board, None);
-    let dawdle = |_| {
+    let shared = one_view();
+    let site = Site::on(&shared, None);
+    let begin_request = |_| {
         let mut stream = site.connect();
         stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: loc").unwrap();
         stream
     };
-    let mut dawdlers: Vec<TcpStream> = (0..1000).map(dawdle).collect();
+    let mut slow_clients: Vec<TcpStream> = (0..1000).map(begin_request).collect();
     for _ in 0..20 {
         assert_eq!(site.get("/metrics").status, 200);
     }
-    // The last to come still has its place; the first had to make room.
-    let last = dawdlers.last_mut().unwrap();
+    // The latest connection is still open; the oldest was closed to make room.
+    let last = slow_clients.last_mut().unwrap();
     last.write_all(b"alhost\r\n\r\n").unwrap();
     assert_eq!(read_one(last).status, 200);
-    let first = dawdlers.first_mut().unwrap();
+    let first = slow_clients.first_mut().unwrap();
     assert!(matches!(first.read(&mut [0]), Ok(0) | Err(_)));
 }
 
 #[test]
 fn a_new_view_is_seen_at_once() {
-    let board = board();
-    let site = Site::on(&board, None);
+    let shared = one_view();
+    let site = Site::on(&shared, None);
     for packets in 101..120 {
-        board.publish(View { packets, ..small_view() });
+        shared.publish(View { packets, ..small_view() });
         assert!(site.get("/metrics").body.contains(&format!("\nacsm_packets_total {packets}\n")));
         let snapshot: Value = serde_json::from_str(&site.get("/api/snapshot").body).unwrap();
         assert_eq!(snapshot["packets"], json!(packets));

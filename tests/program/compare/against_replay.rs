@@ -43,7 +43,7 @@ fn closed_loops_err_as_replay_does() {
         for run in runs {
             let (name, seed, p) = (name(run), &run["seed"], &run["fp_rate"]);
             let store = STORES.iter().find(|store| store.0 == name).unwrap().1;
-            // What is asked of all stores, and this one does not have, `compare` leaves out.
+            // `compare` ignores an option where a store does not have it.
             let shared =
                 if name == "fcf" { shared.replace("--hashes 3", "") } else { shared.into() };
             let options = format!("--verify {shared} {store} --seed {seed} --fp-rate {p}");
@@ -96,7 +96,7 @@ fn equal_memory_is_that_of_the_first_store() {
         let cells = |n: usize| (count(&three[n], "/cells"), count(&three[n], "/hashes"));
         assert!(cells(0) == cells(1) && cells(1) == cells(2));
     }
-    // The first is the same in both: run once, told twice.
+    // The first is the same in both: run once, reported twice.
     assert_eq!(memory[0]["errors"], cells[0]["errors"]);
     assert_eq!(memory[0]["seconds"], cells[0]["seconds"]);
 }

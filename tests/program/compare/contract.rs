@@ -1,4 +1,4 @@
-//! The document that programs rely on, and what it says of a trace.
+//! The JSON document that programs rely on, and its figures for a trace.
 
 use serde_json::Value;
 
@@ -80,7 +80,7 @@ fn the_load_is_what_the_trace_has() {
     assert!((shares - 1.0).abs() < 1e-9);
     let entropy = load["state_entropy_bits"].as_f64().unwrap();
     assert!(entropy > 0.0 && entropy < 6_f64.log2());
-    // With the timer fewer are alive at once, as an exact table says of its end.
+    // With the timer fewer flows are alive at once, as an exact table reports at its end.
     let aging = compare("--idle-timeout 10s --fp-rates 0.1", &[&trace]);
     let (peak, all) = (count(&aging, "/load/flows_peak"), count(&aging, "/load/flows_total"));
     let at_end = replay("--idle-timeout 10s --backend exact", &[&trace]);

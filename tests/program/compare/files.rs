@@ -1,4 +1,4 @@
-//! The files of a report: the same numbers, whole or not there.
+//! The files of a report: the same numbers in all, and each complete or absent.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -22,7 +22,7 @@ fn rows(csv: &str) -> Vec<HashMap<&str, &str>> {
         .collect()
 }
 
-/// What a field says, as the document would.
+/// The value of a field, as the JSON document has it.
 fn value(field: &str, like: &Value) -> Value {
     match like {
         Value::Null => Value::from((!field.is_empty()).then_some(field)),
@@ -100,7 +100,7 @@ fn an_earlier_report_is_replaced_and_nothing_else_touched() {
     assert!(strays.is_empty(), "{strays:?}");
 }
 
-/// A limit on the size of files is the full disk that every user can have.
+/// A limit on the size of files acts as a full disk, without privileges.
 #[test]
 #[cfg(unix)]
 fn a_full_disk_leaves_no_half_report() {

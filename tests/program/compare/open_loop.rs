@@ -3,7 +3,7 @@
 use super::compare;
 use crate::runner::{Folder, count};
 
-/// Nothing ages, so each flow is looked up once while absent, when n others are in: it finds no
+/// Nothing ages, so each flow is looked up once while absent, when n others are stored: it finds no
 /// empty cell among its k with (1 − e^{−kn/m})^k. Summed over all flows that is how many errors
 /// there should be.
 #[test]
@@ -25,8 +25,8 @@ fn absent_flows_are_false_positives_as_often_as_theory_has_it() {
     }
 }
 
-/// A kBF that is told the right states has each flow on all its cells, so it never tells a wrong
-/// one. In a closed loop a flow that seemed to be there was never put in.
+/// A kBF that is given the right states has each flow on all its cells, so it never returns a wrong
+/// one. In a closed loop a flow that seemed present was never inserted.
 #[test]
 fn only_in_closed_loops_errors_lead_to_others() {
     let folder = Folder::new();

@@ -1,4 +1,4 @@
-//! What makes no sense is refused before anything is read; what does not work says so.
+//! Contradictory options are refused before anything is read; failures are reported.
 
 use std::fs::File;
 
@@ -11,7 +11,7 @@ fn bundled() -> std::path::PathBuf {
 }
 
 #[test]
-fn wrong_usage_exits_with_two_and_says_what_would_do() {
+fn wrong_usage_exits_with_two_and_names_a_remedy() {
     for (options, says) in [
         ("--fp-rates 0", "between 0 and 1"),
         ("--fp-rates 0.1,1", "between 0 and 1"),
@@ -57,7 +57,7 @@ fn what_cannot_be_read_or_written_exits_with_one() {
     }
 }
 
-/// A pipe is read once: somebody has to say how many flows there are.
+/// A pipe can be read only once, so the number of flows must be given.
 #[test]
 fn a_pipe_takes_a_number_of_flows() {
     let piped = |options: &str| {

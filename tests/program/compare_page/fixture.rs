@@ -38,13 +38,13 @@ pub fn default_report() -> CompareReport {
     report(&Plan { stores, rates: RATES, equal, loops, seeds })
 }
 
-/// As much as one asks for.
+/// All stores, in both loops.
 pub fn large_report() -> CompareReport {
     let (equal, loops) = (&["cells"], &["closed", "open"]);
     report(&Plan { stores: ALL_STORES, rates: RATES, equal, loops, seeds: &[1] })
 }
 
-/// Three seeds, both ways of being equal.
+/// Three seeds, with equal cells and with equal memory.
 pub fn repeated_report() -> CompareReport {
     let stores = &[("kbf", None), ("sbf", None), ("bhbf", None), ("fcf", None)];
     let (equal, loops, seeds) = (&["cells", "memory"], &["closed"], &[1, 2, 3]);
@@ -69,7 +69,7 @@ pub fn faultless_report() -> CompareReport {
     report
 }
 
-/// Nothing was asked at all, and nothing followed.
+/// No lookups and no alerts.
 pub fn empty_report() -> CompareReport {
     let mut report = default_report();
     for run in &mut report.runs {
@@ -82,7 +82,7 @@ pub fn empty_report() -> CompareReport {
     report
 }
 
-/// Text that would like to be markup wherever text can be.
+/// Text that looks like markup, wherever text can be.
 pub fn hostile_report() -> CompareReport {
     let evil = "<script>alert('1')</script> & \"x\" ]]> \u{202e}\0\u{1b}[31m é漢";
     let mut report = single_report();
@@ -189,7 +189,7 @@ fn odds(backend: &str, variant: Option<&str>, p: f64) -> [f64; 5] {
     }
 }
 
-/// Cells, hashes, bits a cell.
+/// Cells, hashes, bits per cell.
 fn size(backend: &str, p: f64, equal: &str) -> (u64, usize, u32) {
     let cells = FLOWS as f64 * -p.ln() / std::f64::consts::LN_2.powi(2);
     let hashes = (-p.log2()).round().max(1.0) as usize;

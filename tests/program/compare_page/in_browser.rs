@@ -1,4 +1,4 @@
-//! The page in a headless Chromium. Pictures are left below the build folder, to be looked at.
+//! The page in a headless Chromium. Screenshots are written to the build folder.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use acsm::report::plot::{ALONE, Axis, Figure, Point, Scale, Series};
 use super::{fixture, page, reports};
 use acsm_test_support::browser::{Browser, Screen, file_url};
 
-/// Where pages and pictures of this test go.
+/// Where pages and screenshots of this test go.
 fn folder() -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("compare_page");
     fs::create_dir_all(&folder).unwrap();
@@ -49,7 +49,7 @@ fn no_request_leaves_the_file() {
     fs::write(&path, page(&fixture::hostile_report())).unwrap();
     assert_eq!(browser.requests(&file_url(&path), folder.path()), [""; 0]);
 
-    // The log would have shown it.
+    // A request would have been logged.
     let asks = folder.path().join("asks.html");
     fs::write(&asks, "<!DOCTYPE html><img src=\"http://nowhere.invalid/x.png\">").unwrap();
     let requests = browser.requests(&file_url(&asks), folder.path());

@@ -1,4 +1,4 @@
-//! What the page is made of.
+//! The markup of the page.
 
 use roxmltree::Node;
 
@@ -47,7 +47,7 @@ fn hostile_text_is_shown_as_it_is() {
 }
 
 #[test]
-fn those_who_do_not_see_it_are_told() {
+fn the_page_is_accessible() {
     for (name, report) in reports() {
         let page = page(&report);
         let document = parsed(&page);

@@ -70,7 +70,7 @@ fn moments_are_those_of_the_report() {
     }
 }
 
-/// What is drawn is what was measured: the markers of the first panel, by their own words.
+/// What is drawn is what was measured: the markers of the first panel, by their labels.
 #[test]
 fn markers_are_where_the_runs_are() {
     for (name, report) in reports() {

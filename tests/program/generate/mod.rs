@@ -40,7 +40,7 @@ fn generate(spec: TraceSpec) -> (Vec<u8>, Truth) {
     (bytes, truth)
 }
 
-/// Holds the ground truth to a count of the bytes.
+/// Asserts that the ground truth equals a count of the bytes.
 fn confirm(spec: TraceSpec) -> (Vec<Record>, Value) {
     let (packets, flows, has_attacks) = (spec.packets, spec.flows, !spec.attacks.is_empty());
     let (bytes, truth) = generate(spec);
@@ -63,7 +63,7 @@ fn confirm(spec: TraceSpec) -> (Vec<Record>, Value) {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_bytes_and_another_others() {
+fn the_same_seed_gives_the_same_bytes_and_another_different_ones() {
     for profile in [Profile::Realistic, Profile::Paper] {
         let spec = |seed| TraceSpec {
             packets: 30_000,
@@ -303,7 +303,7 @@ fn attacks_are_in_the_trace_where_the_truth_says() {
 }
 
 #[test]
-fn impossible_wishes_are_refused() {
+fn impossible_options_are_refused() {
     let refusal = |spec: TraceSpec| {
         let error = Trace::new(spec).map(|_| ()).unwrap_err();
         assert!(error.is_wrong_usage());

@@ -1,4 +1,4 @@
-//! An independent count of what a capture holds: a small walk over its bytes, and sets.
+//! An independent count of what a capture holds: a small parser, and sets.
 
 use std::collections::{HashMap, HashSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -88,7 +88,7 @@ fn record(time: Timestamp, ip: &[u8], ip_bytes: u32) -> Record {
 /// The counts of `acsm inspect --json`, by its definitions.
 pub fn facts(records: &[Record]) -> Value {
     let tcp: Vec<&Record> = records.iter().filter(|record| record.has_flags).collect();
-    // Per pair, which tests any of its packets met.
+    // Per pair, which tests any of its packets passed.
     let mut pairs: HashMap<(IpAddr, IpAddr), [bool; 7]> = HashMap::new();
     let mut five_tuples = HashSet::new();
     for record in &tcp {

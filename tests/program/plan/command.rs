@@ -1,4 +1,4 @@
-//! `acsm plan` as people and programs meet it.
+//! `acsm plan` as people and programs use it.
 
 use std::process::Output;
 
@@ -54,7 +54,7 @@ fn the_table_fits_a_terminal_and_has_no_colours_in_a_pipe() {
 
 #[test]
 fn wrong_requirements_exit_with_2_and_say_why() {
-    for (arguments, told) in [
+    for (arguments, message) in [
         ("--error 0", "--error 0"),
         ("--fp-rate 1", "above 0 and below 1"),
         ("--error NaN", "NaN"),
@@ -66,7 +66,7 @@ fn wrong_requirements_exit_with_2_and_say_why() {
     ] {
         let output = acsm(&format!("plan {arguments}"));
         assert_eq!(output.status.code(), Some(2), "{arguments}");
-        assert!(stderr(&output).contains(told), "{arguments}: {}", stderr(&output));
+        assert!(stderr(&output).contains(message), "{arguments}: {}", stderr(&output));
         assert!(output.stdout.is_empty());
     }
 }
@@ -82,7 +82,7 @@ fn an_impossible_requirement_is_answered() {
 }
 
 #[test]
-fn a_trace_tells_what_it_asks_for() {
+fn a_trace_determines_the_requirements() {
     let plan = json("--trace traces/handshakes.pcap --preset operator");
     let inspected = acsm("inspect --json traces/handshakes.pcap");
     let facts: Value = serde_json::from_slice(&inspected.stdout).unwrap();
@@ -94,7 +94,7 @@ fn a_trace_tells_what_it_asks_for() {
     let sum: f64 = shares.iter().map(|share| share.as_f64().unwrap()).sum();
     assert!((sum - 1.0).abs() < 1e-9);
 
-    // Peak and pace of the exact store of a replay that forgets nobody.
+    // Peak and rates are those of the exact store of a replay that forgets no flow.
     let plan = json("--trace traces/realistic.pcap --idle-timeout 10h");
     let replay = acsm("replay --json -q --backend exact --expire none traces/realistic.pcap");
     let summary: Value = serde_json::from_slice(&replay.stdout).unwrap();
@@ -102,7 +102,7 @@ fn a_trace_tells_what_it_asks_for() {
     let lookups = |kind: &str| summary["lookups"][kind].as_f64().unwrap();
     let absent = lookups("absent") / (lookups("absent") + lookups("known"));
     assert!((plan["wish"]["absent_lookup_share"].as_f64().unwrap() - absent).abs() < 1e-12);
-    // Nor does a plan for stores that forget nobody, whatever the timer would do.
+    // The same in a plan for stores that forget no flow, whatever the idle timeout.
     let kept = json("--trace traces/realistic.pcap --expire none --idle-timeout 1s");
     let timed = json("--trace traces/realistic.pcap --expire timer --idle-timeout 1s");
     assert_eq!(kept["wish"]["flows"], summary["flows"]["live"]);
@@ -139,8 +139,8 @@ fn replay_builds_what_the_plan_says_and_predicts_the_same() {
 #[test]
 fn a_store_with_more_flows_than_it_was_made_for_is_warned_of() {
     let crowded = acsm("replay --flows 100 --min-severity 1 traces/attacks.pcap.gz");
-    let talk = stderr(&crowded);
-    assert!(talk.contains("the store was made for 100 (--flows): by theory"), "{talk}");
+    let messages = stderr(&crowded);
+    assert!(messages.contains("the store was made for 100 (--flows): by theory"), "{messages}");
     let full = acsm("replay --backend fcf --flows 100 --min-severity 1 traces/attacks.pcap.gz");
     assert!(stderr(&full).contains(" times no room for a new flow, "), "{full:?}");
     let roomy = acsm("replay --flows 10k --min-severity 1 traces/attacks.pcap.gz");

@@ -1,6 +1,6 @@
-//! What theory predicts for a store against what the store does, open loop: it is fed the true
-//! states, and each flow weighs once. Closed loop, where it goes on from its own answers, stands
-//! beside it.
+//! What theory predicts for a store against what the store does, open loop: it is given the
+//! true states, and each flow counts once. Closed loop, where it continues from its own answers, is
+//! measured too.
 
 use acsm::engine::plan::{Theory, Traffic};
 use acsm::flow::{FlowId, FlowKey};
@@ -19,7 +19,7 @@ const ERRING_LEAST: f64 = 200.0;
 const FLOWS: u64 = 20_000;
 const STATES: usize = 6;
 
-/// What is held against theory: one line a store, layout and expiry.
+/// What is compared with theory: one line per store, layout and expiry.
 fn specs() -> Vec<StoreSpec> {
     let spec = |backend| StoreSpec { expire: Expire::None, ..StoreSpec::new(backend, STATES) };
     let stores = [Backend::Kbf, Backend::Sbf, Backend::Bhbf, Backend::Fcf, Backend::Dbf].map(spec);
@@ -28,12 +28,12 @@ fn specs() -> Vec<StoreSpec> {
     stores.iter().cloned().chain(in_lines).collect()
 }
 
-/// Flows that keep the state they came in: what open loop with single insertions is.
+/// Flows that keep their first state: what open loop with single insertions is.
 fn traffic() -> Traffic {
     Traffic { kept: 1.0, ..Traffic::typical(STATES) }
 }
 
-/// Sizes at which enough goes wrong to be counted.
+/// Sizes with enough errors to be counted.
 fn budgets(backend: Backend) -> [Budget; 2] {
     let total = FLOWS * FlowId::SHARDS as u64;
     match backend {
@@ -65,11 +65,11 @@ fn draw(random: &mut Random, traffic: &Traffic) -> State {
     State::new(found.unwrap_or(0)).unwrap()
 }
 
-/// Fills one shard and asks for each flow, and for as many absent flows: how many it is wrong about.
+/// Fills one shard and looks up each flow, and as many absent flows: counts the errors.
 struct Static {
     seed: u64,
     traffic: Traffic,
-    /// Whether a flow that comes is written by what the store says of it, not by the truth.
+    /// Whether a new flow is written by what the store answers for it, not by the truth.
     closed_loop: bool,
 }
 
@@ -142,14 +142,14 @@ fn stores_err_as_often_as_predicted() {
             assert_meets(&name(&spec, &sizing), &measured(false), predicted);
             let (closed, [low, high]) = ratio(&measured(true), predicted);
             println!("  closed loop: ratio {closed:.3} ({low:.3} to {high:.3})");
-            // Errors lead to errors, but a store that is not overfull does not run away.
+            // Errors lead to errors, but their number stays bounded in a store that is not overfull.
             assert!((0.5..2.0).contains(&closed), "closed loop: {closed}");
         }
     }
 }
 
-/// Flows come at an even pace, talk for five seconds and fall silent: each is asked for once,
-/// half-way, and beside each an absent flow.
+/// Flows arrive at a constant rate, send for five seconds and become idle: each is looked up once,
+/// half-way, and with each an absent flow.
 struct Timed {
     seed: u64,
     traffic: Traffic,
@@ -173,7 +173,7 @@ impl StoreVisitor for Timed {
             let (place, state) = (store.locate(flow, key), draw(&mut random, &self.traffic));
             store.insert(&place, state, now.stamp());
             recent.push((place, state));
-            // Again at the end of its life, and once in between.
+            // Again at the end of its lifetime, and once before.
             if let Some((old, _)) = n.checked_sub(2 * lag).and_then(|at| recent.get(at)) {
                 let found = store.lookup(old, now);
                 store.touch(old, &found, now.stamp());
@@ -187,7 +187,7 @@ impl StoreVisitor for Timed {
             }
             store.sweep(now, 64);
         }
-        // As if there had been as many as in a static store.
+        // Scaled to the number of flows of a static store.
         wrong * FLOWS as f64 / counted
     }
 }
@@ -208,8 +208,8 @@ fn stores_under_a_timer_err_as_often_as_predicted() {
     }
 }
 
-/// Flows come into a store that empties itself, each is asked for a little later, if it was not
-/// forgotten in between, and beside it an absent flow.
+/// Flows arrive at a store that recycles; each is looked up a little later, unless it was forgotten
+/// before, and with it an absent flow.
 struct Cycling {
     seed: u64,
     traffic: Traffic,
@@ -232,7 +232,7 @@ impl StoreVisitor for Cycling {
             came.push((place, state, store.epoch(now)));
             let asked = n.checked_sub(lag).and_then(|at| came.get(at));
             let Some((old, state, cycle)) = asked else { continue };
-            // After the first cycle, which has nothing behind it.
+            // After the first cycle, before which there was none.
             if n > FLOWS as usize && *cycle == store.epoch(now) {
                 let flow = store.locate(source.next().unwrap(), key);
                 wrong += f64::from(store.lookup(old, now).answer != Lookup::Known(*state));

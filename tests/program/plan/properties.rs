@@ -48,7 +48,7 @@ fn target() -> impl Strategy<Value = Target> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 4, ..ProptestConfig::default() })]
 
-    /// Memory bought for an error gives that error back, or a smaller one.
+    /// The memory planned for an error rate gives that rate, or a lower one.
     #[test]
     fn there_and_back(flows in 1_000u64..1_000_000_000, target in target()) {
         let absent = Traffic::typical(6).absent;
@@ -93,7 +93,7 @@ proptest! {
 
 #[test]
 fn ten_thousand_million_flows_take_no_more_work_than_a_thousand() {
-    // Errors are a matter of flows a cell: the curves are the same, and so is every k.
+    // Errors depend on the flows per cell alone: the curves are the same, and so is every k.
     let target = Some(Target::FpRate(0.001));
     let [few, many] =
         [1_000_000, 10_000_000_000].map(|flows| planned(&requirements(Some(flows), target, None)));
@@ -103,7 +103,7 @@ fn ten_thousand_million_flows_take_no_more_work_than_a_thousand() {
         let ratio = larger.bits_per_flow / option.bits_per_flow;
         assert!((0.98..1.001).contains(&ratio), "{ratio} {option:?}");
     }
-    // A kBF of 10^10 flows is beyond a run, and it says so; a plan it has all the same.
+    // A kBF of 10^10 flows is too large for a run, which is reported; it can be planned nevertheless.
     let is_kbf = |option: &&PlanOption| option.shape.backend == Backend::Kbf;
     assert!(many.options.iter().filter(is_kbf).all(|option| !option.buildable));
     assert!(few.options.iter().all(|option| option.buildable));

@@ -1,4 +1,4 @@
-//! Flows that go silent: when they are forgotten, in every store, and what the figures say.
+//! Idle flows: when they are forgotten, in every store, and the figures of the summary.
 
 use serde_json::Value;
 
@@ -49,7 +49,7 @@ fn a_flow_is_remembered_through_the_next_epoch_and_no_longer() {
     assert_eq!(absences(&steady), 1);
 }
 
-/// Stamps have two bits: four epochs later they are the same again, and must not be believed.
+/// Stamps have two bits: four epochs later they repeat, and must not be taken for fresh.
 #[test]
 fn old_stamps_do_not_come_back_to_life() {
     for epochs in [3, 4, 5, 8, 9, 16, 1024, 1025] {
@@ -63,21 +63,21 @@ fn old_stamps_do_not_come_back_to_life() {
 fn half_open_flows_live_half_as_long() {
     assert_eq!(absences(&[(0, SYN), (MINUTE - 1, SYN)]), 1);
     assert_eq!(absences(&[(0, SYN), (MINUTE, SYN)]), 2);
-    // Once it answers it is a flow like any other.
+    // Once it is answered it is a flow like any other.
     assert_eq!(absences(&[(0, SYN), (1, ACK), (MINUTE * 3 / 2, ACK)]), 1);
 }
 
 #[test]
-fn time_that_runs_backwards_is_no_time() {
+fn packets_out_of_order_do_not_turn_time_back() {
     let times = [(5 * MINUTE, ACK), (0, ACK), (5 * MINUTE + 1, ACK), (MINUTE, ACK)];
     assert_eq!(absences(&times), 1);
-    // What came late counts as of the latest time: alive in the next epoch, gone after it.
+    // A late packet counts at the latest time: alive in the next epoch, forgotten after it.
     assert_eq!(absences(&[(5 * MINUTE, ACK), (0, ACK), (6 * MINUTE, ACK)]), 1);
     assert_eq!(absences(&[(5 * MINUTE, ACK), (0, ACK), (7 * MINUTE, ACK)]), 2);
 }
 
 #[test]
-fn a_forgotten_mark_is_told_again_and_with_expire_none_never() {
+fn a_forgotten_mark_is_raised_again_but_never_with_expire_none() {
     let packets = [(0, FIN | ACK), (3 * MINUTE, FIN | ACK), (9 * MINUTE, FIN | ACK)];
     assert_eq!(count(&one_flow("", &packets), "/alerts/by_rule/flow_fin"), 3);
     let never = one_flow("--expire none", &packets);
@@ -152,7 +152,7 @@ fn deleted_flows_are_counted_and_gone() {
     }
 }
 
-/// Under `--touch all` absent flows keep the cells they meet alive: fewer cells age in a crowded
+/// Under `--touch all` lookups of absent flows keep their cells alive: fewer cells age in a full
 /// filter. An exact table has no shared cells, so nothing changes there.
 #[test]
 fn touching_by_every_look_up_keeps_shared_cells_alive() {
@@ -163,7 +163,7 @@ fn touching_by_every_look_up_keeps_shared_cells_alive() {
         count(&summary, "/flows/cells_aged")
     };
     assert_eq!(aged("--backend exact"), aged("--backend exact --touch all"));
-    // By tcp-connection a stray RST leaves its absent flow absent; --memory makes it crowded.
+    // In tcp-connection a stray RST leaves its absent flow absent; --memory makes the store too full.
     let crowded = "--backend kbf --preset operator --memory 4KiB --hashes 4";
     let (found, all) = (aged(crowded), aged(&format!("{crowded} --touch all")));
     assert!(all < found, "{all} cells aged under --touch all, {found} without");
@@ -206,7 +206,7 @@ fn a_full_cuckoo_table_says_so_and_keeps_what_it_has() {
     assert!(figure("/store/full") > 0 && figure("/store/evicted") == 0);
     assert_eq!(figure("/flows/inserted"), figure("/flows/live"));
     assert!(figure("/flows/live") <= figure("/store/cells"));
-    // Flows without room are absent, packet after packet: that is what is lost, and counted.
+    // Flows that find no room are absent at each of their packets: counted as such.
     assert!(figure("/errors/false_negative") > 0);
     assert!(figure("/errors/false_negative") <= figure("/store/full"));
     assert!(stdout(&acsm(&format!("replay {options}"), &[&path])).contains("found no room"));

@@ -1,4 +1,4 @@
-//! Labelled attacks are found, clean traffic is left alone, and filters account for the rest.
+//! Labelled attacks are found, clean traffic raises none, and errors of filters are accounted for.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::runner::{Folder, Run, count, replay_with_alerts};
 
-/// Answers to first packets are waited for at most this long, so alerts may come so much later.
+/// An answer to a first packet is awaited at most this long, so alerts may be this late.
 const LATE_NANOS: u64 = 10_000_000_000;
 
 fn text<'a>(document: &'a Value, pointer: &str) -> &'a str {
@@ -114,9 +114,9 @@ fn differences_are_accounted_for(trace: &Path, preset: &str, store: &str) -> (Ru
     }
     let missed: i64 = surplus.values().filter(|n| **n < 0).map(|n| -n).sum();
     let spurious: i64 = surplus.values().filter(|n| **n > 0).sum();
-    let told = |key: &str| count(&filter.summary, &format!("/errors/{key}")) as i64;
-    assert_eq!(told("alerts_missed"), missed, "{preset} {store}");
-    assert_eq!(told("alerts_spurious"), spurious, "{preset} {store}");
+    let errors = |key: &str| count(&filter.summary, &format!("/errors/{key}")) as i64;
+    assert_eq!(errors("alerts_missed"), missed, "{preset} {store}");
+    assert_eq!(errors("alerts_spurious"), spurious, "{preset} {store}");
     assert_eq!(count(&filter.summary, "/alerts/total"), filter.alerts.len() as u64);
     (filter, (missed + spurious) as u64)
 }
@@ -136,7 +136,7 @@ fn what_filters_miss_or_make_up_is_counted_exactly() {
             let good = format!("--backend {backend} --fp-rate 0.001");
             let (run, _) = differences_are_accounted_for(&trace, preset, &good);
             all_found_and_none_on_clean_flows(&run, &truth, &format!("{preset} {good}"));
-            // Far too small: errors in plenty, and still every one accounted for.
+            // Far too small: many errors, and still every one accounted for.
             let bad = format!("--backend {backend} {too_small}");
             let (_, differences) = differences_are_accounted_for(&trace, preset, &bad);
             assert!(differences > 0, "{preset} {bad}: nothing to account for");

@@ -1,4 +1,4 @@
-//! What cannot work is refused before anything is read: a clear message, the right exit code.
+//! Unusable input is refused before anything is read: a clear message, the right exit code.
 
 use std::path::{Path, PathBuf};
 
@@ -91,7 +91,7 @@ fn wrong_usage_exits_with_2_and_names_the_option() {
     fails("--filter nonsense", &[&capture()], 2, "--filter `nonsense`");
 }
 
-/// A slip of the hand must not cost a capture.
+/// A typing error must not destroy a capture.
 #[test]
 fn alerts_never_overwrite_what_is_read() {
     let folder = Folder::new();
@@ -99,7 +99,7 @@ fn alerts_never_overwrite_what_is_read() {
     let mine = folder.write("mine.pcap", &bytes);
     let options = format!("--alerts {}/./mine.pcap", folder.path("").display());
     fails(&options, &[&mine], 2, "would be read and overwritten");
-    // Nor as one of a directory's; what is no capture there is not read.
+    // Nor a capture in a directory that is read; other files there are not read.
     let directory = folder.path("");
     fails(&options, &[&directory], 2, "would be read and overwritten");
     assert!(std::fs::read(&mine).unwrap() == bytes);
@@ -125,7 +125,7 @@ fn captures_that_cannot_be_read_fail_with_1() {
     }
 }
 
-/// A rules file with so many states.
+/// A rules file with this many states.
 fn rules_of(states: usize) -> String {
     let states = (0..states).map(|n| format!("[[state]]\nname = \"s{n}\"\ndoc = \"-\"\n"));
     let machine = "[[transition]]\nin = [\"absent\"]\ngo = \"s0\"\n";

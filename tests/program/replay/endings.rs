@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::runner::{Folder, command, count, stderr};
 
-/// Every line is whole and valid JSON; says how many there are.
+/// Asserts that every line is complete and valid JSON; returns the number of lines.
 fn valid_lines(eve: &str) -> usize {
     assert!(eve.is_empty() || eve.ends_with('\n'), "the last line is whole");
     for line in eve.lines() {
@@ -37,12 +37,12 @@ fn a_full_device_is_an_error_wherever_it_is() {
         let said = stderr(&output);
         assert!(said.contains(name) && said.contains("No space left"), "{said}");
     }
-    // Nobody hears this one, but it must not panic (101).
+    // This message cannot be written, but the program must not panic (101).
     let missing = command("replay missing.pcap", &[]).stderr(full()).output().unwrap();
     assert_eq!(missing.status.code(), Some(1));
 }
 
-/// A limit on the size of files is the full disk that every user can have.
+/// A limit on the size of files acts as a full disk, without privileges.
 #[test]
 fn a_file_that_may_not_grow_holds_whole_lines() {
     let folder = Folder::new();
@@ -114,7 +114,7 @@ fn waits_until(it_is_so: impl Fn() -> bool) {
     }
 }
 
-/// The pipe stays open, in the middle of a packet, and says nothing more.
+/// The pipe stays open, in the middle of a packet, and delivers nothing more.
 #[test]
 fn a_signal_ends_it_with_the_summary_so_far() {
     let folder = Folder::new();
@@ -135,7 +135,7 @@ fn a_signal_ends_it_with_the_summary_so_far() {
         assert!(stderr(&output).contains("interrupted; the summary covers what was read"));
         let summary: Value = serde_json::from_slice(&output.stdout).unwrap();
         let packets = count(&summary, "/trace/packets");
-        // The first alerts are seen as soon as the pipe makes us wait; half the trace had come.
+        // The first alerts appear as soon as the pipe blocks; half of the trace has arrived by then.
         assert!((1..16_000).contains(&packets), "{packets}: what had come is counted");
         assert!(summary["trace"]["damaged"].is_null(), "an interruption is no damage");
         let shown = valid_lines(&std::fs::read_to_string(&alerts).unwrap());
@@ -144,7 +144,7 @@ fn a_signal_ends_it_with_the_summary_so_far() {
     }
 }
 
-/// What a pipe has told is shown while it stays open, be it less than a round of packets.
+/// Alerts from a pipe are shown while it stays open, even for less than a batch of packets.
 #[test]
 fn alerts_do_not_wait_for_a_pipe_to_end() {
     let trace = repository::trace("resets.pcap");
@@ -162,7 +162,7 @@ fn alerts_do_not_wait_for_a_pipe_to_end() {
     }
 }
 
-/// The same with a text page, and while it has much to do.
+/// The same with a text page, and while the run is busy.
 #[test]
 fn a_signal_while_working_ends_it_too() {
     let folder = Folder::new();

@@ -67,7 +67,7 @@ fn flags_agree(tcp: &Value) {
     }
 }
 
-/// A checker that lets everything pass would prove nothing.
+/// The schema check itself must be able to fail.
 #[test]
 fn the_schema_refuses_what_is_wrong() {
     let schema = schema();
@@ -98,8 +98,8 @@ fn the_schema_refuses_what_is_wrong() {
     }
 }
 
-/// Times of packets do not run backwards in generated traces; what waiting brings to light is
-/// told with the time at which waiting ended, which lies between the packets around it.
+/// Times of packets do not run backwards in generated traces; an alert about an
+/// unanswered packet has the time at which waiting ended, which lies between the packets around it.
 #[test]
 fn alerts_are_in_packet_order() {
     let folder = Folder::new();

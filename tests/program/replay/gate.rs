@@ -1,4 +1,4 @@
-//! A gate before the store: floods of single packets pass by, everything else is as it was.
+//! A gate before the store: floods of single packets stay out of it, everything else is unchanged.
 
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
@@ -37,13 +37,13 @@ fn flood(folder: &Folder) -> PathBuf {
         }
         wire = wire.between(millis, (spoofed_source(millis as u32), VICTIM), (4000, 80), SYN);
     }
-    // Time for the flood to be left unanswered.
+    // Time until the flood counts as unanswered.
     wire = connection(wire, FLOOD + 20_000, 60_000);
     folder.write("flood.pcap", wire.bytes())
 }
 
 #[test]
-fn a_flood_of_single_syns_passes_by() {
+fn a_flood_of_single_syns_stays_out_of_the_store() {
     let folder = Folder::new();
     let trace = flood(&folder);
     for store in ["fcf", "kbf", "exact", "exact --memory 60KiB"] {
@@ -64,13 +64,16 @@ fn a_flood_of_single_syns_passes_by() {
                 assert!(summary["store"]["gate"].is_null());
                 continue;
             }
-            // One in a hundred absent flows seems to have been there, at most.
+            // At most one in a hundred absent flows is a false positive of the gate.
             let most = CONNECTIONS + 1 + FLOOD / 100;
             assert!((CONNECTIONS - 10..most).contains(&inserted), "{options}: {inserted}");
-            let told = |key: &str| count(summary, &format!("/store/gate/{key}"));
-            assert!(told("held") > FLOOD * 98 / 100 && told("recycles") > 16, "{options}");
-            assert!(told("passed") <= inserted && told("passed") >= CONNECTIONS - 10);
-            // No flow of the connections looks odd.
+            let gate_count = |key: &str| count(summary, &format!("/store/gate/{key}"));
+            assert!(
+                gate_count("held") > FLOOD * 98 / 100 && gate_count("recycles") > 16,
+                "{options}"
+            );
+            assert!(gate_count("passed") <= inserted && gate_count("passed") >= CONNECTIONS - 10);
+            // No connection raises an alert.
             for alert in run.alerts {
                 let ends = [&alert["src_ip"], &alert["dest_ip"]];
                 assert!(ends.iter().all(|end| **end != SERVER.to_string()), "{options}: {alert}");
@@ -79,9 +82,9 @@ fn a_flood_of_single_syns_passes_by() {
     }
 }
 
-/// The same, in traffic that others made up.
+/// The same, in a generated trace.
 #[test]
-fn a_generated_flood_passes_by() {
+fn a_generated_flood_stays_out_of_the_store() {
     let folder = Folder::new();
     let (trace, truth) = folder.generate("x.pcap", "--packets 20k --flows 2k --attacks syn_flood");
     let (all, flooding) = (count(&truth, "/flows"), count(&truth, "/attacks/0/flows"));
@@ -121,7 +124,7 @@ fn answer_after(folder: &Folder, others: u32, millis: u64) -> PathBuf {
     folder.write("answer.pcap", wire.bytes())
 }
 
-/// What a gate forgets for want of room is an error that its user gets, so it is counted.
+/// A flow that a gate forgets because it is full is an error for the user, so it is counted.
 #[test]
 fn what_a_gate_forgets_is_counted() {
     let folder = Folder::new();
@@ -138,9 +141,9 @@ fn what_a_gate_forgets_is_counted() {
     }
 }
 
-/// Halves change with the epoch: what waits lives as long as it would in a store.
+/// The gate changes phase with the epoch: pending flows live as long as they would in a store.
 #[test]
-fn what_waits_ages() {
+fn pending_flows_age() {
     let folder = Folder::new();
     for (millis, absent) in [(50_000, 1), (130_000, 2), (1_000_000, 2)] {
         let trace = answer_after(&folder, 0, millis);

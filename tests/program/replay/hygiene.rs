@@ -1,4 +1,4 @@
-//! What thins alerts out, counted exactly: cool-down, budget, home networks, suppression, severity.
+//! Limits on alerts, counted exactly: cool-down, budget, home networks, suppression, severity.
 
 use std::path::PathBuf;
 
@@ -9,15 +9,15 @@ use crate::runner::{Folder, acsm, count, replay_with_alerts, stdout};
 
 const NULL: u8 = 0;
 
-/// A shipped rules file with a `[hygiene]` table of ours.
+/// A shipped rules file with this `[hygiene]` table.
 fn rules_with(folder: &Folder, hygiene: &str) -> PathBuf {
     let shipped = stdout(&acsm("rules show tcp-flags", &[]));
     folder.write("mine.toml", format!("{shipped}\n[hygiene]\n{hygiene}\n"))
 }
 
-/// One null packet a second for two minutes, from two sources that begin at once.
+/// One null packet per second for two minutes, from each of two sources.
 #[test]
-fn a_cool_down_lets_one_a_minute_through_and_tells_how_many_it_kept() {
+fn a_cool_down_admits_one_per_minute_and_counts_the_others() {
     let mut trace = Wire::new();
     for second in 0..120 {
         for source in [1, 2] {
@@ -39,9 +39,10 @@ fn a_cool_down_lets_one_a_minute_through_and_tells_how_many_it_kept() {
     assert_eq!(count(&run.summary, "/alerts/left_out/cooled_down"), 240 - 4);
 }
 
-/// Twenty sources in one second, five alerts a second; marks and the next second are free.
+/// Twenty sources in one second, a budget of five alerts per second; marks are exempt, and the next
+/// second has its own budget.
 #[test]
-fn a_budget_leaves_the_rest_out_and_says_so_at_the_end() {
+fn a_budget_suppresses_the_rest_and_reports_it_at_the_end() {
     let mut trace = Wire::new();
     for source in 1..=20 {
         trace = trace.packet(u64::from(source), (source, 99), (1000, 80), NULL);
@@ -96,7 +97,7 @@ fn alerts_between_foreign_hosts_are_left_out_where_home_is_known() {
 }
 
 #[test]
-fn a_suppression_file_silences_what_it_names() {
+fn a_suppression_file_suppresses_what_it_names() {
     let folder = Folder::new();
     let path = three_pairs(&folder);
     let shown = |list: &str| {
@@ -132,7 +133,7 @@ fn least_severity_hides_lines_and_counts_all_the_same() {
     assert!(grave > 0 && grave < all.alerts.len());
 }
 
-/// Rules about packets without a session say nothing while a capture begins; thresholds do.
+/// Rules about packets without a session are muted while a capture begins; thresholds are not.
 #[test]
 fn the_start_of_a_capture_mutes_what_it_cannot_judge() {
     let mut trace = Wire::new();

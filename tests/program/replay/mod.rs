@@ -1,4 +1,4 @@
-//! `acsm replay` on generated, hand-made and real traces.
+//! `acsm replay` on generated, handmade and real traces.
 
 mod aging;
 mod attacks;

@@ -32,7 +32,7 @@ fn marks_of_the_paper_profile(scale: u64) {
             assert_eq!(marks, expected);
         }
         for (seen, there) in marks.into_iter().zip(expected) {
-            // At p = 0.001 a mark is missed or made up rarely; 5 % is far beyond chance.
+            // At p = 0.001 a mark is rarely missed or spurious; 5 % is far beyond chance.
             assert!(seen.abs_diff(there) * 20 <= there, "{store}: {seen} of {there}");
         }
     }

@@ -1,9 +1,9 @@
-//! Stores that begin anew when they are full: what is forgotten so is no error, and the table that
-//! answers are held against forgets the same.
+//! Stores that recycle when they are full: what they forget is no error, since the exact shadow
+//! forgets the same flows.
 
 use crate::runner::{Folder, count, replay};
 
-/// Stores far larger than what they recycle at hardly err by themselves: every difference would be
+/// Stores far larger than the fill at which they recycle rarely err themselves: any difference would be
 /// one in what is forgotten.
 #[test]
 fn what_is_forgotten_is_no_error() {
@@ -30,13 +30,13 @@ fn what_is_forgotten_is_no_error() {
                 absent(&format!("--backend {backend} --expire {expire} --recycle-at flows:160"))
             });
         let timed = absent(&format!("--backend {backend} --idle-timeout 1h"));
-        // The flow that ended a cycle comes back more often than one that stays.
+        // Forgotten flows are absent again; with --no-retain also the flow that ends a cycle.
         assert!(forgetting > recycled && recycled > timed, "{backend}: {forgetting} {recycled}");
         assert!(two_phase > timed, "{backend}: {two_phase}");
     }
 }
 
-/// Without --recycle-at: as full as the flows make it that were asked for.
+/// Without --recycle-at: at the fill that the requested number of flows gives.
 #[test]
 fn stores_recycle_with_as_many_flows_as_they_are_made_for() {
     let folder = Folder::new();
@@ -45,7 +45,7 @@ fn stores_recycle_with_as_many_flows_as_they_are_made_for() {
         let summary = replay(&format!("--flows 2k --expire {expire}"), &[&trace]);
         let at = summary["store"]["recycle_at"].as_str().expect("a threshold");
         let fill: f64 = at.strip_prefix("fill:").expect("a fill").parse().expect("a number");
-        // ρ = 6/9.6 flows a cell: the default layout has k = 6.
+        // ρ = 6/9.6 flows per cell: the default layout has k = 6.
         assert!((0.44..0.53).contains(&fill), "{fill}");
         let admitted = count(&summary, "/flows/inserted") + count(&summary, "/flows/moved");
         let cycles = count(&summary, "/flows/recycles") as f64 / 16.0;

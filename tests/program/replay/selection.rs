@@ -1,9 +1,9 @@
-//! Which packets are looked at, and looking at one flow closely.
+//! Selecting packets, and watching one flow.
 
 use super::wire::{ACK, FIN, SYN, Wire};
 use crate::runner::{Folder, acsm, count, replay, stderr, stdout};
 
-/// A whole connection between 1 and 2, one packet a second, beside a flow from 3 to 2.
+/// A whole connection between 1 and 2, one packet per second, and a flow from 3 to 2.
 fn trace() -> Wire {
     let (there, back) = ((1, 2), (2, 1));
     Wire::new()
@@ -65,7 +65,7 @@ fn watching_shows_every_step_of_a_flow_and_of_no_other() {
         for (line, step) in shown.iter().zip(steps) {
             assert!(line.ends_with(step), "{line}");
         }
-        // Beside JSON the steps are talk.
+        // With JSON on stdout the steps go to stderr.
         let output = acsm(&format!("{line} --json --quiet"), &[&path]);
         assert_eq!(stderr(&output).lines().collect::<Vec<_>>(), shown);
         serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap();
@@ -74,13 +74,13 @@ fn watching_shows_every_step_of_a_flow_and_of_no_other() {
 
 /// A filter that is far too small is caught erring on the flow.
 #[test]
-fn watching_tells_what_is_true_where_the_store_is_wrong() {
+fn watching_shows_the_truth_where_the_store_is_wrong() {
     let folder = Folder::new();
     let (path, _) = folder.generate("x.pcap", "--packets 5k --well-behaved --ipv6-share 0");
     let busiest = replay("--verify --backend exact", &[&path]);
     assert_eq!(count(&busiest, "/errors/flows_wrong"), 0, "exact is right by definition");
-    let crowd = stdout(&acsm("inspect", &[&path]));
-    let (src, dst) = crowd
+    let inspected = stdout(&acsm("inspect", &[&path]));
+    let (src, dst) = inspected
         .lines()
         .filter_map(|line| line.rsplit_once(" → "))
         .map(|(left, dst)| (left.rsplit(' ').next().unwrap(), dst))

@@ -1,4 +1,4 @@
-//! Captures made by hand, packet by packet.
+//! Captures built packet by packet.
 
 use std::net::Ipv4Addr;
 
@@ -24,8 +24,8 @@ impl Wire {
         Wire(header)
     }
 
-    /// A packet from host `src` to host `dst` of 192.0.2.0/24, ports by `ports`, so many
-    /// milliseconds after the start.
+    /// A packet from host `src` to host `dst` of 192.0.2.0/24, with these ports,
+    /// `millis` milliseconds after the start.
     pub fn packet(self, millis: u64, ends: (u8, u8), ports: (u16, u16), flags: u8) -> Wire {
         let (src, dst) = ends;
         let host = |host| Ipv4Addr::new(192, 0, 2, host);

@@ -1,4 +1,4 @@
-//! No cycles between the modules of a folder: what a reader meets first does not depend on what comes
+//! No cycles between the modules of a folder: what a reader sees first does not depend on what comes
 //! after it.
 //!
 //! The modules of a folder are its files and sub-folders; a sub-folder's files all count as that module.
@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::source::{Source, has_word, source_root};
 
-/// Folders that may have cycles: none. For a change that has to leave one for a while; a folder without
-/// any must be taken off.
+/// Folders that may have cycles: none. For a change that has to leave one temporarily; a folder without
+/// any must be removed from this list.
 pub const CYCLES_KNOWN: &[&str] = &[];
 
 /// The modules of a folder, each with those of the same folder that it depends on.

@@ -1,5 +1,5 @@
-//! The style, kept by a test. Each check takes a file and returns complaints; each has a test of
-//! its own that shows it can complain.
+//! The style, kept by a test. Each check takes a file and returns complaints; each has its
+//! own test, which shows that it can fail.
 
 mod cycles;
 mod layers;
@@ -194,7 +194,7 @@ fn panics_have_reasons(source: &Source) -> Vec<String> {
     source.numbered_code().filter_map(complaint).collect()
 }
 
-/// Modules lie where Rust looks for them, and shared code is in a crate.
+/// Modules are where Rust looks for them, and shared code is in a crate.
 fn names_no_module_file(source: &Source) -> Option<String> {
     let index = source.code.iter().position(|line| line.trim_start().starts_with("#[path"))?;
     Some(format!("{}:{}: `#[path]`: share code by a crate", source.path, index + 1))

@@ -1,5 +1,5 @@
-//! The corpus of real captures, and its tables. It lies beside the repository, never in it; tests
-//! that need it say so and pass where it is missing.
+//! The corpus of real captures, and its tables. It is next to the repository, never in it; tests
+//! that need it are skipped, with a message, where it is missing.
 
 use std::collections::HashMap;
 use std::fs;

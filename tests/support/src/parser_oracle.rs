@@ -1,4 +1,4 @@
-//! Holds acsm's parser to the answer of etherparse's lax API, wherever that covers the shape.
+//! Compares acsm's parser with etherparse's lax API, wherever that covers the frame.
 //!
 //! A plain function, so that a property test and a fuzz target can share it.
 
@@ -25,8 +25,8 @@ enum Oracle {
     Silent(&'static str),
 }
 
-/// Panics unless the fast path, the walker and etherparse agree on the frame. Where etherparse has
-/// no say, returns why.
+/// Panics unless the fast path, the walker and etherparse agree on the frame. Where etherparse
+/// does not apply, returns why.
 pub fn check(link_type: LinkType, bytes: &[u8]) -> Option<&'static str> {
     let frame =
         Frame { time: Timestamp::default(), link_type, wire_bytes: bytes.len() as u32, bytes };
@@ -149,7 +149,7 @@ fn transport(
     if payload.ip_number != ip_number::TCP {
         return Oracle::NoTcp;
     }
-    // It wants the whole TCP header and no fragment; for the rest its slice has to do.
+    // It wants the whole TCP header and no fragment; for the rest its slice is used.
     let Some([s0, s1, d0, d1, .., offset, flags]) = payload.payload.first_chunk::<14>() else {
         return Oracle::NoTcp;
     };

@@ -7,7 +7,7 @@ use acsm_filters::{
     Sizing, Store, StoreError, StoreSpec,
 };
 
-/// What tells two flows apart beyond the digest: nothing, or the full key.
+/// What distinguishes two flows beyond the digest: nothing, or the full key.
 pub trait TestKey: Copy {
     /// Of the flow with this key.
     fn of(key: FlowKey) -> Self;

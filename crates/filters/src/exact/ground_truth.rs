@@ -16,7 +16,7 @@ use crate::store::{Found, Insertion, Store};
 /// * Numbers are dense, in the order in which flows were first looked up, so a caller can keep its
 ///   own data on flows in an array.
 /// * Lookups are counted per flow: while it was present, and while it was absent.
-/// * A flow takes a cache line, and 12 bytes of the index, for good.
+/// * A flow takes a cache line and 12 bytes of the index, which are never freed.
 ///
 /// ```
 /// use acsm_filters::{Epoch, FlowId, GroundTruth, Lookup, State, Store};

@@ -58,7 +58,7 @@ impl Index {
         }
     }
 
-    /// Adds a slot that is not in yet.
+    /// Adds a slot that is not in the index yet.
     pub(super) fn insert(&mut self, tag: u32, slot: u32) {
         let mut at = self.home(tag);
         while self.buckets[at].slot != EMPTY.slot {
@@ -67,7 +67,7 @@ impl Index {
         self.buckets[at] = Bucket { tag, slot };
     }
 
-    /// Removes a slot that is in, and closes the gap so that no probe ends early.
+    /// Removes a slot that is in the index, and closes the gap so that no probe ends early.
     pub(super) fn remove(&mut self, tag: u32, slot: u32) {
         let mut gap = self.home(tag);
         while self.buckets[gap].slot != slot {

@@ -76,7 +76,7 @@ use cuckoo::{Places, SearchBudget, make_room};
 /// | delete | of the matching slots in the old state, empties the least recently touched one |
 ///
 /// Flows with the same fingerprint and buckets are one to the store: which of the matching slots
-/// is whose cannot be told. The rules therefore do not depend on the order of slots, and answers do
+/// belongs to which flow is unknown. The rules therefore do not depend on the order of slots, and answers do
 /// not depend on which flow was moved where.
 pub struct Fcf<const TIMED: bool, L = OwnedLines> {
     places: Places,

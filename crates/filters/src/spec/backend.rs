@@ -55,7 +55,7 @@ pub struct StoreInfo {
     pub narrowest_cell_bits: fn(states: usize) -> u32,
     /// Tables for decoding, in bits, for all shards together.
     pub table_bits: fn(states: usize) -> u64,
-    /// Whether flows are told apart by their full key; all others use the digest alone.
+    /// Whether flows are distinguished by their full key; all others use the digest alone.
     pub needs_full_key: bool,
     /// Whether a flow whose state is not known can still be given a new one.
     pub writes_without_old_state: bool,
@@ -148,7 +148,7 @@ impl Backend {
         matches!(self.info().storage, Storage::Cells)
     }
 
-    /// The width of its narrowest cells for so many states, without stamps; 0 without cells.
+    /// The width of its narrowest cells for this many states, without stamps; 0 without cells.
     pub fn narrowest_cell_bits(self, states: usize) -> u32 {
         (self.info().narrowest_cell_bits)(states)
     }

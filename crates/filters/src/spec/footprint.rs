@@ -79,7 +79,7 @@ pub const fn fcf_buckets_per_line(slot_bits: u32, expire: Expire) -> usize {
     shared_bits(expire) / (FCF_BUCKET_SLOTS * (slot_bits as usize + stamp_bits(expire)))
 }
 
-/// The number of fingerprints, if a slot of so many bits also holds one of so many states.
+/// The number of fingerprints, if a slot of `slot_bits` also holds one of `states` states.
 ///
 /// A slot is a number: 0 if it is empty, else 1 + fingerprint · states + state. So the number of
 /// fingerprints need not be a power of two, and neither the states nor "empty" waste part of a bit.
@@ -103,14 +103,14 @@ pub struct Footprint {
 }
 
 impl Footprint {
-    /// The exact store for so many flows.
+    /// The exact store for this many flows.
     pub fn of_entries(flows: f64) -> Footprint {
         let cells = SHARDS * (flows / SHARDS).ceil().max(ENTRIES_LEAST);
         let cell_bits = 8 * EXACT_FLOW_BYTES as u32;
         Footprint { cells, hashes: 0, cell_bits, bits: cells * f64::from(cell_bits) }
     }
 
-    /// The exact store that fits so many bits, or the smallest there is.
+    /// The exact store that fits in this many bits, or the smallest there is.
     pub fn of_entries_in(bits: f64) -> Footprint {
         let per_shard = (bits / 8.0 / SHARDS / EXACT_FLOW_BYTES as f64).floor();
         Footprint::of_entries(SHARDS * per_shard)
@@ -141,12 +141,12 @@ impl CellFormat {
         SHARDS * self.expire.phases() as f64
     }
 
-    /// Lines of one array that fit so many bits.
+    /// Lines per array, if all arrays together take at most this many bits.
     pub(super) fn lines_in(&self, bits: f64) -> f64 {
         (bits / LINE_BITS as f64 / self.arrays()).floor()
     }
 
-    /// The fewest lines with so many cells, and those cells rounded up: to equal parts for each
+    /// The fewest lines with this many cells, and those cells rounded up: to equal parts for each
     /// hash of each array, or to whole lines of a blocked layout.
     pub fn of_cells(&self, cells: f64) -> Footprint {
         let (hashes, per_line) = (self.hashes as f64, self.cells_per_line() as f64);
@@ -164,13 +164,13 @@ impl CellFormat {
         }
     }
 
-    /// The fewest lines with so many cells, and all cells of those lines. `None` if the lines of a
+    /// The fewest lines with this many cells, and all cells of those lines. `None` if the lines of a
     /// flow have too few cells for its hashes.
     pub fn filling_lines_of(&self, cells: f64) -> Option<Footprint> {
         self.in_bits(self.of_cells(cells).bits)
     }
 
-    /// As many cells as fit so many bits. `None` if that is too little for one flow.
+    /// As many cells as fit in this many bits. `None` if that is too little for one flow.
     pub fn in_bits(&self, bits: f64) -> Option<Footprint> {
         let (lines, per_line) = (self.lines_in(bits), self.cells_per_line() as f64);
         let in_lines = lines * per_line;
@@ -186,7 +186,7 @@ impl CellFormat {
         (cells >= 1.0).then(|| self.footprint(lines, cells))
     }
 
-    /// So many lines of each array, with so many cells in use.
+    /// `lines` lines and `cells` cells, both per array.
     fn footprint(&self, lines: f64, cells: f64) -> Footprint {
         Footprint {
             cells: self.arrays() * cells,
@@ -216,7 +216,7 @@ impl SlotFormat {
             .filter(|format| format.fingerprints >= FINGERPRINTS_LEAST)
     }
 
-    /// The widest useful slots of which so many buckets fit a line.
+    /// The widest useful slots with which this many buckets fit in a line.
     pub(super) fn widest(buckets_per_line: usize, states: usize, expire: Expire) -> SlotFormat {
         let share = shared_bits(expire) / buckets_per_line / FCF_BUCKET_SLOTS;
         let fitting = share.saturating_sub(stamp_bits(expire)) as u32;
@@ -239,12 +239,12 @@ impl SlotFormat {
         (FCF_BUCKET_SLOTS * self.buckets_per_line) as f64
     }
 
-    /// The store that so many flows take.
+    /// The store for this many flows.
     pub fn of_flows(&self, flows: f64) -> Footprint {
         self.of_lines(fcf_lines(flows, self.buckets_per_line))
     }
 
-    /// The store that fits so many bits; at least one line of each shard.
+    /// The store that fits in this many bits; at least one line per shard.
     pub fn in_bits(&self, bits: f64) -> Footprint {
         self.of_lines((bits / LINE_BITS as f64 / SHARDS).floor())
     }
@@ -260,7 +260,7 @@ impl SlotFormat {
         }
     }
 
-    /// How many flows find a slot in a store of so many slots; the inverse of
+    /// How many flows find a slot in a store of this size; the inverse of
     /// [`of_flows`](SlotFormat::of_flows).
     pub fn flows_in(footprint: &Footprint) -> f64 {
         let slots = footprint.cells / SHARDS;
@@ -271,24 +271,24 @@ impl SlotFormat {
     }
 }
 
-/// The width of a slot that holds one of so many fingerprints and one of so many states.
+/// The width of a slot that holds one of `fingerprints` values and one of `states` states.
 pub(super) const fn slot_bits_for(fingerprints: u64, states: usize) -> u32 {
     (fingerprints * states as u64).ilog2() + 1
 }
 
-/// Slots of a shard of `fcf` for so many flows in all shards.
+/// Slots per shard of `fcf`, for this many flows in all shards.
 pub(super) fn fcf_slots(flows: f64) -> f64 {
     let mean = flows / SHARDS;
     let deviation = (mean * (1.0 - 1.0 / SHARDS)).sqrt();
     (mean / FCF_LOAD_PLANNED).max((mean + 3.0 * deviation) / FCF_LOAD_OF_FULLEST)
 }
 
-/// Buckets of a shard of `fcf` for so many flows in all shards.
+/// Buckets per shard of `fcf`, for this many flows in all shards.
 pub(super) fn fcf_buckets(flows: f64) -> f64 {
     (fcf_slots(flows) / FCF_BUCKET_SLOTS as f64).ceil()
 }
 
-/// Lines of a shard of `fcf` for so many flows in all shards.
+/// Lines per shard of `fcf`, for this many flows in all shards.
 pub(super) fn fcf_lines(flows: f64, buckets_per_line: usize) -> f64 {
     (fcf_buckets(flows) / buckets_per_line as f64).ceil()
 }

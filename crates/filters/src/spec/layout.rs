@@ -11,7 +11,7 @@ use super::{Backend, HASHES_LIMIT};
 pub enum LayoutKind {
     /// Anywhere: each hash has its own part of the array.
     Spread,
-    /// In so many lines of 64 bytes, 1 to [`BLOCKED_LINES_LIMIT`]: Bloom-g with cells for bits.
+    /// In this many lines of 64 bytes, 1 to [`BLOCKED_LINES_LIMIT`]: Bloom-g with cells for bits.
     Blocked(usize),
 }
 

@@ -145,7 +145,7 @@ pub const BHBF_CELL_BITS: u32 = 16;
 /// Up to this many flows on a cell, a bhbf's sum rules codes out: one table for each count.
 pub const BHBF_TABLE_COUNTS: u32 = 5;
 
-/// How many bits the greedy encodings (Algorithm 1) of so many states take.
+/// How many bits the greedy encodings (Algorithm 1) of this many states take.
 pub const fn kbf_code_bits(states: usize) -> u32 {
     match states {
         0..=1 => 1,

@@ -19,7 +19,7 @@ use super::{
 use crate::digest::FlowId;
 use crate::state::State;
 
-/// More hashes than this a bhbf takes only when told.
+/// The most hashes that sizing chooses for a bhbf. A specification may ask for more.
 const BHBF_HASHES_MAX: f64 = 8.0;
 const SHARDS: u64 = FlowId::SHARDS as u64;
 /// One line of each shard.
@@ -150,7 +150,7 @@ impl StoreSpec {
         (-(self.flows as f64) * fp_rate.ln() / (LN_2 * LN_2)).ceil()
     }
 
-    /// k = round(log2 1/P), at least 1, for spread cells; else the best for so many cells.
+    /// k = round(log2 1/P), at least 1, for spread cells; else the best for this many cells.
     fn hashes_for(&self, rate: f64, cells: f64, format: &CellFormat) -> Result<usize, SpecError> {
         let hashes = (-rate.log2()).round().max(1.0);
         if hashes > HASHES_LIMIT as f64 {
@@ -186,7 +186,7 @@ impl StoreSpec {
         Ok((footprint.cells, hashes))
     }
 
-    /// The number of hashes that errs least with so many cells.
+    /// The number of hashes with the lowest error rate for this many cells.
     fn best_hashes(&self, cells: f64, per_line: usize) -> usize {
         let flows = self.flows as f64;
         match self.backend {
@@ -195,7 +195,7 @@ impl StoreSpec {
         }
     }
 
-    /// What so many cells take, if that is within all limits.
+    /// The sizing for this many cells, if it is within all limits.
     fn within_limits(&self, cells: f64, format: &CellFormat) -> Result<Sizing, SpecError> {
         let bytes = cells * f64::from(format.cell_bits) / 8.0;
         if bytes > MEMORY_LIMIT_BYTES as f64 {

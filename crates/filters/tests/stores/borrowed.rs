@@ -1,4 +1,4 @@
-//! Stores over borrowed bytes: what is in the bytes is the store, whatever the bytes are.
+//! Stores over borrowed bytes: the bytes are the complete store, whatever they contain.
 
 use acsm_filters::{
     Backend, Budget, Epoch, Expire, Kbf, KbfDecode, KbfRule, Lookup, Random, SbfRules, State,

@@ -159,7 +159,7 @@ impl<S: Store<Key: FlowKey>> Pair<'_, S> {
         let insertion = self.fast.insert(&locate(&self.fast, flow), state, stamp);
         self.slow.insert(flow, state, at);
         if let Insertion::Stored { answer: Some(answer), .. } = insertion {
-            assert_eq!(self.found(flow).answer, answer, "what an insertion says of a lookup");
+            assert_eq!(self.found(flow).answer, answer, "the answer that an insertion predicts");
         }
     }
 
@@ -178,7 +178,7 @@ impl<S: Store<Key: FlowKey>> Pair<'_, S> {
         let answer = self.fast.modify(&locate(&self.fast, flow), &found, new, stamp);
         self.slow.modify(flow, found.answer, new, at);
         if let Some(answer) = answer {
-            assert_eq!(self.found(flow).answer, answer, "what a modification says of a lookup");
+            assert_eq!(self.found(flow).answer, answer, "the answer that a modification predicts");
         }
     }
 
@@ -329,7 +329,7 @@ fn filter_conforms(spec: StoreSpec) {
 fn blocked_layouts_follow_their_rules() {
     for layout in [1, 2, 3].map(LayoutKind::Blocked) {
         for backend in [Backend::Kbf, Backend::Sbf, Backend::Bhbf, Backend::Dbf] {
-            // The smaller sizes: in larger ones flows hardly meet.
+            // The smaller sizes: in larger ones flows rarely share cells.
             let sizes = sizes(&StoreSpec { layout, ..StoreSpec::new(backend, 6) });
             sizes.iter().take(2).for_each(conforms);
         }
@@ -394,7 +394,7 @@ fn fcf_follows_its_rules() {
 
 #[test]
 fn recycling_stores_follow_their_rules() {
-    // From "each insertion is one too many" to "hardly ever full".
+    // From "every insertion fails" to "rarely full".
     let thresholds = [None, Some(RecycleAt::Fill(0.02)), Some(RecycleAt::Flows(80))];
     for (expire, retain) in
         [(Expire::Recycle, true), (Expire::Recycle, false), (Expire::TwoPhase, true)]

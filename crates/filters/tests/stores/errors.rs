@@ -1,4 +1,4 @@
-//! The errors of stores in use: flows come, change and go by what the store itself answered (closed
+//! The errors of stores in use: flows arrive, change and leave as the store itself answered (closed
 //! loop), and a list of the truth counts errors. Seeds are fixed.
 
 use acsm_filters::{

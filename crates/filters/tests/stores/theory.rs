@@ -157,7 +157,7 @@ fn flows_are_undecodable_far_more_often_than_the_papers_say() {
         );
         assert!((undecodable as f64 - expected).abs() < 5.0 * expected.sqrt(), "{undecodable}");
 
-        // Among absent, whose cells are random, the papers' figure would hold: too rare to see.
+        // Among absent flows, whose cells are random, the papers' figure would hold: too rare to see.
         let absent = source.take(50_000).map(|flow| filter.locate(flow.id, ()));
         assert_eq!(absent.filter(|place| is_undecodable(place, &filter)).count(), 0);
 
@@ -454,7 +454,7 @@ fn fcf_that_is_full_says_so_and_keeps_what_it_has() {
     assert_ne!(store.insert(&gone, state, NOW.stamp()), Insertion::Full);
 }
 
-/// Shards do not get equally many flows: sizing makes up for it.
+/// Shards do not get the same number of flows: sizing allows for that.
 #[test]
 fn as_many_flows_as_fcf_is_sized_for_find_room_in_its_shards() {
     for flows_in in [100, 500, 2_000, 20_000, 200_000] {

@@ -10,7 +10,7 @@ fn wait(random: &mut Random, rate: f64) -> f64 {
     -(1.0 - random.unit()).ln() / rate
 }
 
-/// One cell that gets `rate` flows a second, each alive for `lifetime`: how often a look at a random
+/// One cell that gets `rate` flows per second, each alive for `lifetime`: how often a look at a random
 /// time finds each count, up to 7.
 fn simulate(rate: f64, lifetime: f64, phase: f64, seed: u64) -> [f64; 8] {
     let mut random = Random::for_purpose(seed, 3);
@@ -39,7 +39,7 @@ fn simulate(rate: f64, lifetime: f64, phase: f64, seed: u64) -> [f64; 8] {
 fn counts_with_ghosts_are_geometric() {
     let phase = 60.0;
     for (touches, lifetime) in [(0.25, 0.0), (0.5, 30.0), (0.3, 120.0)] {
-        // One cell with one hash: A flows a second.
+        // One cell with one hash: A flows per second.
         let rate = touches / phase;
         let arrivals =
             Arrivals { per_second: rate, lifetime_seconds: lifetime, phase_seconds: phase };
@@ -119,7 +119,7 @@ fn ghosts_are_what_the_geometric_has_more_than_the_poisson() {
         assert_close("ghosts", ghosts, series, 1e-12);
     }
     assert_close("held", at(0.7).flows_held(), 0.7, 1e-12);
-    // Beside a flow that has just come there is what an absent flow finds; later there is more.
+    // A flow that has just arrived shares its cells as an absent flow would; later it shares more.
     let young = at(0.7).cells_of_flow(1.0, 3, 0.0);
     assert_eq!(young, at(0.7).cells_of_absent_flow(1.0, 3));
     let old = at(0.7).cells_of_flow(1.0, 3, 5.0);

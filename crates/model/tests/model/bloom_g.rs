@@ -182,7 +182,7 @@ impl Simulated {
         Simulated { words: vec![0; words], random: Random::for_purpose(seed, 13) }
     }
 
-    /// A word, and a mask of so many of its bits, drawn with replacement from the first `width`.
+    /// A word, and a mask of `hashes` of its bits, drawn with replacement from the first `width`.
     fn draw(&mut self, hashes: usize, width: u64) -> (usize, u64) {
         let word = self.random.below(self.words.len() as u64) as usize;
         (word, self.mask(hashes, width))

@@ -1,5 +1,5 @@
-//! What closed forms are held against: exact fractions, means of simulated epochs, rates of
-//! simulated trials, and equality to so many digits.
+//! What closed forms are compared with: exact fractions, means of simulated epochs, rates of
+//! simulated trials, and equality to a number of digits.
 
 use std::ops::{Add, Div, Mul, Sub};
 

@@ -28,7 +28,7 @@ impl Table {
         bucket ^ (mix(fingerprint + 1) as usize % BUCKETS)
     }
 
-    /// Whether a slot was found within so many kicks.
+    /// Returns whether a slot was found within the limit of kicks.
     fn insert(
         &mut self,
         (mut print, mut bucket): (u64, usize),

@@ -1,5 +1,5 @@
-//! The errors of dbf, sbf, kbf and bhbf against filters that are simulated with all flows of every
-//! cell at hand. Nothing here is taken from the stores.
+//! The errors of dbf, sbf, kbf and bhbf against simulated filters in which all flows of every
+//! cell are known. Nothing here is taken from the stores.
 
 use acsm_filters::rng::Random;
 use acsm_filters::{Backend, Budget, Expire, StoreSpec};
@@ -20,7 +20,7 @@ enum Answer {
 #[derive(Clone, Copy)]
 enum Layout {
     Spread,
-    /// Lines of so many cells, so many for a flow.
+    /// `lines` lines per flow, of `cells` cells each.
     Blocked {
         lines: usize,
         cells: usize,
@@ -289,7 +289,7 @@ fn sbf_of_changing_flows() {
 /// Algorithm 1 for six states.
 const CODES: [usize; 6] = [1, 2, 4, 8, 15, 16];
 
-/// The states that can be in a sum of so many flows, by trying all.
+/// The states that can be in a sum of `count` flows, by trying all.
 fn candidates(sum: usize, count: usize) -> Vec<usize> {
     let mut found = [false; 6];
     for tuple in 0..6usize.pow(count as u32) {
@@ -364,7 +364,8 @@ fn kbf_of_one_state_or_twelve() {
     for decode in [Decoding::AllPairs, Decoding::Literal, Decoding::ThreeWay] {
         let all = cells.all(|counts| counts.at_least(1));
         let one = kbf::errors(&cells, &StateMix::even(1), decode);
-        // Sums of equals cancel: only a cell of its own tells; of three equals, any.
+        // Sums of equals cancel: only an unshared cell gives the state. Three-way
+        // decoding also decodes cells of two or three flows.
         let lost = match decode {
             Decoding::ThreeWay => cells.all(|counts| counts.at_least(3)),
             _ => all,

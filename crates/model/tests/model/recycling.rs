@@ -179,7 +179,7 @@ fn messages_counted_backwards_are_those_counted_forwards() {
     assert_eq!(expected_messages(&Filter::new(100, 2), 100, End::Beyond), f64::INFINITY);
 }
 
-/// A filter of bits that says whether a message was new to it.
+/// A filter of bits that reports whether a message was new to it.
 struct Simulated {
     bits: Vec<bool>,
     set: u64,
@@ -458,7 +458,7 @@ fn plans_keep_their_rate_and_no_better_one_does() {
     let sigma = cycle.largest_sigma(0.01).unwrap();
     assert!(cycle.false_positive_rate(sigma) <= 0.01);
     assert!(cycle.false_positive_rate(sigma + 1) > 0.01);
-    // The two ways to plan meet.
+    // The recursion and the limit agree where one replaces the other.
     let (recursion, limit) =
         [2048, 2049].map(|bits| best_recycle(bits, 0.01, Phases::One).unwrap()).into();
     assert_close("messages", recursion.messages, limit.messages, 0.01);
@@ -503,7 +503,7 @@ fn the_three_ways_to_count_are_as_simulated() {
         epochs[1].push(sums[1] / sums[2]);
         epochs[2].push(sums[0] / sums[3]);
     }
-    // (1) itself is up to 1 % too low for so small a filter.
+    // (1) itself is up to 1 % too low for such a small filter.
     for (name, value, epochs) in [
         ("first", model.first, &epochs[0]),
         ("each", model.each, &epochs[1]),

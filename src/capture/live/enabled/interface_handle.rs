@@ -22,7 +22,7 @@ const FRAMES_PER_COUNT: u32 = 4096;
 /// How long frames take from the interface to us.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct DeliveryDelay {
-    /// The kernel hands over a block of frames after this time, full or not.
+    /// The kernel delivers a block of frames after this time, full or not.
     block_millis: i32,
     /// The longest time from the capture of a frame until it can be read: twice the block time, and
     /// some reserve. No frame from before that can still come.
@@ -31,7 +31,7 @@ pub(super) struct DeliveryDelay {
 
 impl DeliveryDelay {
     /// Short where frames have to be merged. Otherwise blocks are larger: then the buffer of the
-    /// kernel holds more frames while nobody reads them.
+    /// kernel holds more frames while they are not read.
     pub fn of(options: &LiveOptions) -> DeliveryDelay {
         match options.interfaces.len() > 1 || options.capture_threads > 1 {
             true => DeliveryDelay { block_millis: 20, max_nanos: NANOS_PER_SEC / 8 },
@@ -182,7 +182,7 @@ impl InterfaceHandle {
         }
     }
 
-    /// Tries to reopen an interface that is away, once a second at most.
+    /// Tries to reopen an interface that has disappeared, at most once per second.
     pub fn reopen(&mut self, options: &LiveOptions, now: Timestamp) {
         if self.handle.is_some() || now < self.retry_at {
             return;

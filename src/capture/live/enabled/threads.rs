@@ -69,7 +69,7 @@ impl CaptureThreads {
 
 impl Drop for CaptureThreads {
     fn drop(&mut self) {
-        // Threads end when nobody receives their batches.
+        // Threads end when their batches have no receiver.
         self.merger = None;
         for thread in self.running.drain(..) {
             let _ = thread.join();
@@ -77,7 +77,7 @@ impl Drop for CaptureThreads {
     }
 }
 
-/// The loop of a capture thread: sends batches until nobody receives them.
+/// The loop of a capture thread: sends batches until they have no receiver.
 fn capture(mut set: InterfaceSet, sender: &BatchSender) -> Result<(), LiveError> {
     while let Some(mut batch) = sender.empty_batch() {
         fill(&mut batch, &mut set)?;
@@ -218,7 +218,7 @@ struct BatchSender {
 
 /// A merger for `threads` threads, and their senders.
 fn batch_queues(threads: usize) -> (Merger, Vec<BatchSender>) {
-    // The channel has room for every batch: a thread waits only for empty batches of its own.
+    // The channel has room for every batch: a thread waits only for its own empty batches.
     let (full_sender, full) = bounded(threads * BATCHES_PER_THREAD);
     let (mut queues, mut senders) = (Vec::new(), Vec::new());
     for thread in 0..threads {

@@ -1,5 +1,5 @@
-//! Drives a headless Chromium: what a page becomes, what it asks the network for, how it looks.
-//! [`tab`] holds a page open and talks to it while time goes on.
+//! Drives a headless Chromium: the document after loading, network requests, screenshots.
+//! [`tab`] keeps a page open and controls it.
 
 pub mod tab;
 
@@ -10,7 +10,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// A browser with a fresh profile for each start, and no way to any other host.
+/// A browser with a fresh profile for each start and no access to other hosts.
 pub struct Browser {
     program: PathBuf,
 }
@@ -24,7 +24,7 @@ pub struct Screen {
 }
 
 impl Browser {
-    /// Chromium, if it is here; says so loudly if not. `scripts/test` installs it.
+    /// Chromium, if it is installed; else prints that tests are skipped. `scripts/test` installs it.
     pub fn find() -> Option<Browser> {
         let folders: Vec<PathBuf> = std::env::var_os("PATH")
             .map(|path| std::env::split_paths(&path).collect())
@@ -40,7 +40,7 @@ impl Browser {
         found.map(|program| Browser { program })
     }
 
-    /// Runs the browser on `url` with `arguments`; gives its standard output.
+    /// Runs the browser on `url` with `arguments`; returns its standard output.
     fn run(&self, url: &str, arguments: &[OsString]) -> String {
         let profile = tempfile::tempdir().unwrap();
         let mut user_data = OsString::from("--user-data-dir=");
@@ -80,8 +80,7 @@ impl Browser {
         self.run(url, &["--dump-dom".into()])
     }
 
-    /// What a page asked the network for while it loaded; what the browser asks for by itself is
-    /// not the page's.
+    /// The network requests of a page while it loaded, without those of the browser itself.
     pub fn requests(&self, url: &str, folder: &Path) -> Vec<String> {
         let log = folder.join("net-log.json");
         let mut argument = OsString::from("--log-net-log=");
@@ -99,7 +98,7 @@ impl Browser {
         urls
     }
 
-    /// A picture of the page.
+    /// A screenshot of the page.
     pub fn screenshot(&self, url: &str, screen: Screen, png: &Path) {
         let _ = fs::remove_file(png);
         let mut file = OsString::from("--screenshot=");
@@ -155,7 +154,7 @@ impl Browser {
         found.iter().map(Layout::read).collect()
     }
 
-    /// A picture of a page as narrow as a phone.
+    /// A screenshot of a page as narrow as a phone.
     pub fn phone_screenshot(&self, page: &Path, screen: Screen, png: &Path) {
         let html = format!(
             "<!DOCTYPE html><style>body{{margin:0;background:#888}}iframe{{border:0;display:block}}</style>\

@@ -1,4 +1,4 @@
-//! A page that is held open while time goes on: asked, typed into, pictured. Through the DevTools
+//! A page that stays open: evaluates expressions, types, takes screenshots. Through the DevTools
 //! protocol, over pipes: JSON with a zero byte at its end.
 
 use std::fs;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::{Browser, Screen};
 
-/// Nothing here takes so long unless it never comes.
+/// The longest wait for an answer: after that the test fails.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A browser with one page.
@@ -23,7 +23,7 @@ pub struct Tab {
     session: Option<String>,
     calls: u64,
     _profile: tempfile::TempDir,
-    /// Addresses that the page asked for.
+    /// Addresses that the page requested.
     pub requests: Vec<String>,
     /// Errors of its scripts, and what its policy forbade.
     pub complaints: Vec<String>,
@@ -78,7 +78,7 @@ impl Browser {
 }
 
 impl Tab {
-    /// Calls a method of the protocol and gives its result.
+    /// Calls a method of the protocol and returns its result.
     fn call(&mut self, method: &str, params: Value) -> Value {
         self.calls += 1;
         let mut call = json!({"id": self.calls, "method": method, "params": params});
@@ -175,7 +175,7 @@ impl Tab {
         self.call("Emulation.setEmulatedMedia", json!({ "features": features }));
     }
 
-    /// A picture of the whole page.
+    /// A screenshot of the whole page.
     pub fn picture(&mut self, png: &Path) {
         let shot = json!({"format": "png", "captureBeyondViewport": true});
         let picture = self.call("Page.captureScreenshot", shot);

@@ -11,7 +11,7 @@ use acsm_filters::{Lookup, State};
 const CODES: [u32; 16] =
     [1, 2159, 3891, 3680, 1548, 210, 448, 601, 3766, 3534, 697, 1000, 1262, 1089, 1929, 865];
 
-/// By count and sum: the codes, by number, that are in some choice of so many with that sum.
+/// By count and sum: the codes, by number, that are in some choice of `count` codes with that sum.
 type InSums = HashMap<Cell, HashSet<usize>>;
 
 /// All choices of up to five codes; of six and more, any could be there.

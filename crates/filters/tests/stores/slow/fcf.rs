@@ -1,5 +1,5 @@
 //! The fingerprint cuckoo filter as a bag of (fingerprint, two buckets, state). Nothing here has a
-//! slot: whether one more fits is asked of the whole bag, as a matching of its flows to buckets.
+//! slot: whether one more fits is decided for the whole bag, by matching its flows to buckets.
 
 use super::{Counts, Slow};
 use crate::support::Flow;
@@ -70,7 +70,8 @@ impl SlowFcf {
     }
 }
 
-/// Gives a flow to one of its buckets, and that bucket's flows to their others if need be.
+/// Assigns a flow to one of its buckets, moving flows of that bucket to their other one if necessary.
+/// Returns whether that was possible.
 fn give(flow: usize, homes: &[[usize; 2]], given: &mut [Vec<usize>], tried: &mut [bool]) -> bool {
     for bucket in homes[flow] {
         if std::mem::replace(&mut tried[bucket], true) {

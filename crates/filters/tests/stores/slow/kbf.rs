@@ -9,7 +9,7 @@ use acsm_filters::{KbfDecode, Lookup, State};
 pub struct SlowKbf {
     grid: Grid<Cell>,
     codes: Vec<u32>,
-    /// By count and sum: the states that are in some choice of so many codes with that sum.
+    /// By count and sum: the states that are in some choice of `count` codes with that sum.
     in_sums: HashMap<(u32, u32), Vec<usize>>,
     decode: KbfDecode,
 }
@@ -64,7 +64,7 @@ impl SlowKbf {
         self.codes[state.index()]
     }
 
-    /// All states that are in some choice of so many codes with this sum.
+    /// All states that are in some choice of as many codes as the cell counts, with the cell's sum.
     fn candidates(&self, cell: Cell) -> Vec<usize> {
         self.in_sums.get(&(cell.count, cell.sum)).cloned().unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! Stores that begin anew when they are full, in one phase or two, around any slow store.
+//! Stores that start again empty when they are full, in one phase or two, around any slow store.
 
 use super::{Counts, Slow};
 use crate::support::Flow;
