@@ -152,7 +152,7 @@ impl<'scope, S: Stage + 'scope> WorkerPool<'scope, S> {
         Some(self.spare.swap_remove(position))
     }
 
-    /// Sends a batch to all stages. Returns whether so many are under way that the results of the
+    /// Sends a batch to all stages. Returns whether enough are under way that the results of the
     /// oldest should be [taken](Self::receive) before the next is sent.
     pub fn send(&mut self, batch: Arc<S::Batch>) -> Result<bool, WorkerLost> {
         let batch = Numbered { number: self.sent, batch };
