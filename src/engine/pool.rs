@@ -10,13 +10,16 @@
 use crossbeam_channel::{Receiver, Sender, bounded};
 use std::collections::VecDeque;
 use std::panic::{self, AssertUnwindSafe};
-use std::sync::{Arc, Mutex, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 use std::thread::{Scope, ScopedJoinHandle};
 
 use super::stats::Durations;
 
 /// Batches under way at once: one being filled by the reader, the others being worked on.
 const IN_FLIGHT: usize = 4;
+
+/// How often a thread looks whether a stage is free before it sleeps.
+const SPINS: u32 = 10_000;
 
 /// What sees every batch, in order.
 pub trait Stage: Send {
@@ -63,6 +66,15 @@ impl<B> Clone for Numbered<B> {
     }
 }
 
+/// Who visits a batch.
+#[derive(Clone, Copy)]
+enum Visitor {
+    /// A worker, which begins with this stage.
+    Worker { first: usize },
+    /// The thread that reads.
+    Reader,
+}
+
 struct Stages<S: Stage> {
     slots: Vec<Mutex<Slot<S>>>,
     stopwatch: fn() -> u64,
@@ -92,13 +104,18 @@ impl<S: Stage> Slot<S> {
 }
 
 impl<S: Stage> Stages<S> {
-    /// Makes sure that every stage has seen the batch. Begins with stage `first`, so that threads
-    /// do not meet at the same one.
-    fn visit(&self, batch: &Numbered<S::Batch>, first: usize) -> Result<(), WorkerLost> {
+    /// Makes sure that every stage has seen the batch. Workers begin each with a stage of their
+    /// own and go upwards, the reader goes downwards from the last: so a stage mostly stays with
+    /// one thread, and its memory in that core's cache.
+    fn visit(&self, batch: &Numbered<S::Batch>, visitor: Visitor) -> Result<(), WorkerLost> {
         let start = (self.stopwatch)();
         let mut worked = false;
-        let (before, after) = self.slots.split_at(first.min(self.slots.len()));
-        for slot in after.iter().chain(before) {
+        let count = self.slots.len();
+        for n in 0..count {
+            let slot = match visitor {
+                Visitor::Worker { first } => &self.slots[(first + n) % count],
+                Visitor::Reader => &self.slots[count - 1 - n],
+            };
             match slot.try_lock() {
                 Ok(mut slot) => worked |= slot.process(batch),
                 Err(TryLockError::WouldBlock) => {}
@@ -106,7 +123,7 @@ impl<S: Stage> Stages<S> {
             }
         }
         for slot in &self.slots {
-            worked |= slot.lock().map_err(|_| WorkerLost)?.process(batch);
+            worked |= wait_for(slot)?.process(batch);
         }
         if worked {
             let nanos = (self.stopwatch)().saturating_sub(start);
@@ -114,6 +131,19 @@ impl<S: Stage> Stages<S> {
         }
         Ok(())
     }
+}
+
+/// Locks a stage that another thread may hold for some tens of microseconds: less than it takes to
+/// sleep and wake up.
+fn wait_for<S: Stage>(slot: &Mutex<Slot<S>>) -> Result<MutexGuard<'_, Slot<S>>, WorkerLost> {
+    for _ in 0..SPINS {
+        match slot.try_lock() {
+            Ok(slot) => return Ok(slot),
+            Err(TryLockError::WouldBlock) => std::hint::spin_loop(),
+            Err(TryLockError::Poisoned(_)) => return Err(WorkerLost),
+        }
+    }
+    slot.lock().map_err(|_| WorkerLost)
 }
 
 impl<'scope, S: Stage + 'scope> WorkerPool<'scope, S> {
@@ -136,8 +166,9 @@ impl<'scope, S: Stage + 'scope> WorkerPool<'scope, S> {
         let others = threads.saturating_sub(1).min(stages.slots.len());
         let start = |worker: usize| {
             let (batches, received) = bounded(IN_FLIGHT);
-            let (stages, first) = (Arc::clone(&stages), worker * stages.slots.len() / others);
-            let thread = scope.spawn(move || serve(&stages, &received, first));
+            let first = worker * stages.slots.len() / others;
+            let (stages, visitor) = (Arc::clone(&stages), Visitor::Worker { first });
+            let thread = scope.spawn(move || serve(&stages, &received, visitor));
             WorkerHandle { batches, thread }
         };
         let workers = (0..others).map(start).collect();
@@ -171,8 +202,7 @@ impl<'scope, S: Stage + 'scope> WorkerPool<'scope, S> {
         mut take: impl FnMut(&mut S::Output),
     ) -> Result<Option<Arc<S::Batch>>, WorkerLost> {
         let Some(oldest) = self.in_flight.pop_front() else { return Ok(None) };
-        // Begins in the middle: the workers begin with the first stages.
-        let visit = || self.stages.visit(&oldest, self.stages.slots.len() / 2);
+        let visit = || self.stages.visit(&oldest, Visitor::Reader);
         // A stage that panics here poisons its lock, as it does in a worker.
         panic::catch_unwind(AssertUnwindSafe(visit)).map_err(|_| WorkerLost)??;
         for slot in &self.stages.slots {
@@ -215,9 +245,9 @@ impl<S: Stage> Drop for WorkerPool<'_, S> {
 }
 
 /// The life of a worker thread. It ends when the pool is dropped.
-fn serve<S: Stage>(stages: &Stages<S>, batches: &Receiver<Numbered<S::Batch>>, first: usize) {
+fn serve<S: Stage>(stages: &Stages<S>, batches: &Receiver<Numbered<S::Batch>>, visitor: Visitor) {
     for batch in batches {
-        if stages.visit(&batch, first).is_err() {
+        if stages.visit(&batch, visitor).is_err() {
             break;
         }
     }
