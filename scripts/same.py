@@ -27,6 +27,7 @@ import same_matrix
 # since columns and wrapped lines move with the length of words.
 WORDS = """
 bits a flow => bits per flow
+(lines a flow) => (lines per flow)
 one a flow => one per flow
  a flow, => per flow,
  a flow; => per flow;

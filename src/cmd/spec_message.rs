@@ -28,7 +28,7 @@ pub fn message(error: &SpecError) -> String {
             layout.name()
         ),
         SpecError::Layout => {
-            "no such layout; write spread, or blocked:1, blocked:2 or blocked:3 (lines a flow)"
+            "no such layout; write spread, or blocked:1, blocked:2 or blocked:3 (lines per flow)"
                 .to_owned()
         }
         SpecError::CellBits { bits, needed, states } => format!(
