@@ -33,18 +33,8 @@ struct CacheEntry {
     is_fresh: bool,
 }
 
-/// Counts of writes that are never reached: the entry holds no answer…
+/// A count of writes that is never reached: the entry holds no answer.
 const INVALID: u64 = u64::MAX;
-/// …nor a place.
-const EMPTY: u64 = u64::MAX - 1;
-
-impl CacheEntry {
-    fn invalidate(&mut self) {
-        if self.writes != EMPTY {
-            self.writes = INVALID;
-        }
-    }
-}
 
 /// What the cache holds of a flow.
 #[derive(Debug, Clone, Copy)]
@@ -56,10 +46,12 @@ pub struct Cached {
 }
 
 impl<P: Copy> LookupCache<P> {
-    /// An empty cache. `place` is any place of the store.
-    pub fn new(place: P) -> LookupCache<P> {
-        let (id, lines, answer) = (FlowId(0), Lines::ALL, Lookup::Absent);
-        let entry = CacheEntry { id, writes: EMPTY, lines, answer, is_fresh: false };
+    /// A cache that holds no answer, and only the place of flow 0.
+    pub fn new<S: Store<Key: Default, Place = P>>(store: &S) -> LookupCache<P> {
+        let id = FlowId(0);
+        let place = store.locate(id, S::Key::default());
+        let (lines, answer) = (store.lines(&place), Lookup::Absent);
+        let entry = CacheEntry { id, writes: INVALID, lines, answer, is_fresh: false };
         LookupCache {
             epoch: Epoch::default(),
             entries: [entry; ENTRIES],
@@ -90,8 +82,7 @@ impl<P: Copy> LookupCache<P> {
     /// Whether the cache has the place of this flow.
     #[inline(always)]
     fn has(&self, id: FlowId) -> bool {
-        let entry = &self.entries[Self::index(id)];
-        entry.id == id && entry.writes != EMPTY
+        self.entries[Self::index(id)].id == id
     }
 
     /// The place of this flow. Where the cache does not have it, it replaces another one, and its
@@ -125,7 +116,7 @@ impl<P: Copy> LookupCache<P> {
     #[inline]
     pub fn keep<H>(&mut self, id: FlowId, found: &Found<H>, epoch: Epoch) {
         if self.epoch != epoch {
-            self.entries.iter_mut().for_each(CacheEntry::invalidate);
+            self.entries.iter_mut().for_each(|entry| entry.writes = INVALID);
             self.epoch = epoch;
         }
         let index = Self::index(id);

@@ -10,7 +10,7 @@
 //! | [`run`](mod@run) | one run: reads, sends batches, takes results |
 //! | `dispatch`, `clock`, `warm_up` | what must see all packets in order; packets become events |
 //! | `batch` | packets and events on their way to the shards |
-//! | `pool`, `stages` | the threads, and what each batch passes through |
+//! | `pool`, `balance`, `stages` | the threads, who owns what, and what each batch passes through |
 //! | [`shard`], `shard_loop` | the interface of a shard; the loop that drives flows, for every store |
 //! | `lookup_cache` | answers for the flows seen last |
 //! | `build` | from the specification of a store to its shards |
@@ -28,6 +28,7 @@
 
 mod active_rules;
 pub mod alerts;
+mod balance;
 mod batch;
 mod build;
 mod clock;

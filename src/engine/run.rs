@@ -132,7 +132,6 @@ pub fn run(
             merger,
             dispatcher,
             frames: FrameCounts::default(),
-            filling: Arc::default(),
             found: BatchAlerts::default(),
         };
         run.drive(source, parser, stop, observer)
@@ -145,8 +144,6 @@ struct Run<'scope, 'a> {
     merger: AlertMerger<'a>,
     dispatcher: Dispatcher,
     frames: FrameCounts,
-    /// The batch being filled: nobody else holds it.
-    filling: Arc<PacketBatch>,
     found: BatchAlerts,
 }
 
@@ -159,8 +156,9 @@ impl Run<'_, '_> {
         observer: &mut dyn Observer,
     ) -> Result<RunResult, RunError> {
         let failure = loop {
-            let more = self.fill(source, parser);
-            self.send()?;
+            let mut batch = self.pool.reusable_batch().unwrap_or_default();
+            let more = self.fill(source, parser, &mut batch);
+            self.send(batch)?;
             self.dispatcher.note_losses(source.lost_frames());
             let request = observer.batch(self.frames.packets);
             if source.may_wait() || !matches!(request, Request::Continue) {
@@ -189,8 +187,11 @@ impl Run<'_, '_> {
         &mut self,
         source: &mut dyn PacketSource,
         parser: &Parser,
+        batch: &mut Arc<PacketBatch>,
     ) -> Result<bool, CaptureError> {
-        let Some(batch) = Arc::get_mut(&mut self.filling) else { return Ok(true) };
+        // Nobody else holds it.
+        let Some(batch) = Arc::get_mut(batch) else { return Ok(true) };
+        batch.clear();
         if source.may_wait()
             && let Some(now) = source.wait()?
         {
@@ -200,16 +201,10 @@ impl Run<'_, '_> {
         self.dispatcher.fill(source, parser, batch, &mut self.frames)
     }
 
-    /// Sends the batch to the shards, and takes the results of the oldest one if they are due.
-    fn send(&mut self) -> Result<(), RunError> {
-        let next = self.pool.reusable_batch().unwrap_or_default();
-        let batch = std::mem::replace(&mut self.filling, next);
-        if let Some(next) = Arc::get_mut(&mut self.filling) {
-            next.clear();
-        }
-        if self.pool.send(batch)? {
-            self.complete_oldest()?;
-        }
+    /// Sends the batch to the shards, and takes the results of older ones if they are due.
+    fn send(&mut self, batch: Arc<PacketBatch>) -> Result<(), RunError> {
+        self.pool.send(batch)?;
+        while self.pool.is_due() && self.complete_oldest()? {}
         Ok(())
     }
 

@@ -73,8 +73,8 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
     pub fn new(store: S) -> StoreShard<S> {
         let place = store.locate(FlowId(0), S::Key::default());
         StoreShard {
+            cache: LookupCache::new(&store),
             store,
-            cache: LookupCache::new(place),
             places: [place; AHEAD],
             epoch: Epoch::default(),
             events_since_sweep: 0,
@@ -176,7 +176,7 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
 
     /// What follows from an answer: writes the store where anything changes. Returns the state of
     /// the flow now, if known.
-    #[inline]
+    #[inline(never)]
     fn follow(
         &mut self,
         work: &ShardWork<'_>,

@@ -160,9 +160,8 @@ impl<'scope, 'a: 'scope> Pass<'scope, 'a> {
             batch.ends_step = ends_step;
             self.finder.complete(batch);
         }
-        if self.pool.send(batch)? {
-            self.complete_oldest()?;
-        }
+        self.pool.send(batch)?;
+        while self.pool.is_due() && self.complete_oldest()? {}
         Ok(())
     }
 

@@ -72,7 +72,7 @@ struct Reader<'scope> {
 }
 
 impl Reader<'_> {
-    fn send(&mut self, number: u64) -> Result<bool, WorkerLost> {
+    fn send(&mut self, number: u64) -> Result<(), WorkerLost> {
         let mut batch = self.pool.reusable_batch().unwrap_or_else(|| {
             self.new_batches += 1;
             Arc::default()
@@ -108,9 +108,8 @@ fn every_stage_sees_every_batch_once_and_in_order() {
     for threads in THREADS {
         with_pool(threads, stages(None), |reader| {
             for number in 0..BATCHES {
-                if reader.send(number).unwrap() {
-                    assert!(reader.receive().unwrap());
-                }
+                reader.send(number).unwrap();
+                while reader.pool.is_due() && reader.receive().unwrap() {}
                 // As for a snapshot: nothing is under way.
                 if number % 50 == 7 {
                     while reader.receive().unwrap() {}
@@ -119,18 +118,18 @@ fn every_stage_sees_every_batch_once_and_in_order() {
             }
             while reader.receive().unwrap() {}
             assert_eq!(reader.received, BATCHES);
-            // Four in flight, up to five that a slow worker still holds, one being filled.
-            assert!(reader.new_batches <= 10, "{threads}: {} batches", reader.new_batches);
+            // As many as are in flight, however slow a worker is.
+            assert!(reader.new_batches <= 4, "{threads}: {} batches", reader.new_batches);
             let mut count = 0;
             let check = |stage: &mut Recorder| {
                 assert_eq!(stage.number, count);
                 assert!(stage.seen.iter().copied().eq(0..BATCHES), "{threads}: stage {count}");
-                assert!(stage.new_outputs <= 5, "{threads}: {} outputs", stage.new_outputs);
+                assert!(stage.new_outputs <= 4, "{threads}: {} outputs", stage.new_outputs);
                 count += 1;
             };
             reader.pool.each_stage(check).unwrap();
             assert_eq!(count, STAGES);
-            assert!(reader.pool.durations().count() >= BATCHES);
+            assert_eq!(reader.pool.durations().count(), threads.min(STAGES + 1) as u64 * BATCHES);
         });
     }
 }
@@ -149,18 +148,17 @@ fn a_pool_that_is_dropped_early_ends_its_threads() {
 #[test]
 fn a_stage_that_panics_in_a_worker_is_reported() {
     for threads in [2, 3, 16] {
-        for stage in [0, STAGES / 2, STAGES - 1] {
+        // None of them is the reader's with any of these numbers of threads.
+        for stage in [0, 6, 16] {
             let happened = Arc::new(AtomicBool::new(false));
             let not_in = Some(thread::current().id());
             let panics = Panics { at_batch: 5, not_in, happened: Arc::clone(&happened) };
             with_pool(threads, stages(Some((stage, panics))), |reader| {
                 let mut lost = false;
                 for number in 0..5 {
-                    if reader.send(number).unwrap() {
-                        reader.receive().unwrap();
-                    }
+                    reader.send(number).unwrap();
+                    while reader.pool.is_due() && reader.receive().unwrap() {}
                 }
-                // The reader may not take the stage first: there it does not panic.
                 let _ = reader.send(5);
                 while !happened.load(Ordering::SeqCst) {
                     thread::sleep(Duration::from_millis(1));
