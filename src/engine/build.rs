@@ -108,6 +108,9 @@ impl Builder<'_> {
     where
         S: Store<Key: PacketKey> + 'static,
     {
-        Ok(Box::new(StoreShard::new(Gated::new(store, self.gate.as_ref())?)))
+        Ok(match &self.gate {
+            None => Box::new(StoreShard::new(store)),
+            Some(gate) => Box::new(StoreShard::new(Gated::new(store, Some(gate))?)),
+        })
     }
 }

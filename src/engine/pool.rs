@@ -172,7 +172,7 @@ impl<'scope, S: Stage + 'scope> WorkerPool<'scope, S> {
     }
 
     /// Sends a batch to all stages, and works on those of this thread. Afterwards results are
-    /// [taken](Self::receive) as long as they are [due](Self::is_due).
+    /// [taken](Self::receive) as long as they are [due](Self::is_due). An error is final.
     pub fn send(&mut self, batch: Arc<S::Batch>) -> Result<(), WorkerLost> {
         self.pause_reading();
         if self.in_flight.is_empty() && self.is_unbalanced() {

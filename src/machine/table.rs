@@ -128,9 +128,9 @@ impl Machine {
         std::array::from_fn(is)
     }
 
-    /// What is known about a state of this machine.
-    pub fn state(&self, state: State) -> Option<&StateInfo> {
-        self.states.get(state.index())
+    /// The name of a state; "?" if the machine does not have it.
+    pub fn state_name(&self, state: State) -> &str {
+        self.states.get(state.index()).map_or("?", |info| info.name.as_str())
     }
 
     /// The machine with these states (at most [`State::LIMIT`]) whose steps from known and absent

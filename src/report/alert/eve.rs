@@ -119,7 +119,7 @@ pub(super) fn append(names: &Names, alert: &Alert, rule: &Rule, out: &mut Vec<u8
         tcp: tcp(packet.flags),
         acsm: Evidence {
             rule: &rule.name,
-            state: alert.state.map(|state| names.state(state)),
+            state: alert.state.map(|state| names.rules.machine.state_name(state)),
             backend: names.backend,
             answer: alert.answer.map(answer_name),
             confidence: alert.confidence,
