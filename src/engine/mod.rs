@@ -10,7 +10,7 @@
 //! | [`run`](mod@run), `run_plan` | one run: reads, sends batches through its stages, takes results |
 //! | `dispatch`, `clock`, `warm_up` | what must see all packets in order; packets become events |
 //! | `batch` | packets and events on their way to the shards |
-//! | `pool`, `balance` | the threads, and which of them owns which stage |
+//! | `pool`, `stage_owners` | the threads, and which of them owns which stage |
 //! | [`shard`], `shard_loop` | the interface of a shard; the loop that drives flows, for every store |
 //! | `lookup_cache` | answers for the flows seen last |
 //! | `build` | from the specification of a store to its shards |
@@ -28,7 +28,6 @@
 
 mod active_rules;
 pub mod alerts;
-mod balance;
 mod batch;
 mod build;
 mod clock;
@@ -44,6 +43,7 @@ mod run_plan;
 mod shadow;
 pub mod shard;
 mod shard_loop;
+mod stage_owners;
 mod stats;
 #[cfg(test)]
 mod tests;

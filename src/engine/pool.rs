@@ -4,7 +4,7 @@
 //! every batch, in order, and one thread at a time. Each stage has an owner, one of the threads;
 //! the thread that reads owns stages too. Each thread takes the batches in order and passes each
 //! through its own stages, so nobody waits for a stage. Owners change now and then, by how long the
-//! stages [took](super::balance), while no batch is under way.
+//! stages [took](super::stage_owners), while no batch is under way.
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 use std::collections::VecDeque;
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::{Scope, ScopedJoinHandle};
 
-use super::balance::better_owners;
+use super::stage_owners::better_owners;
 use super::stats::Durations;
 
 /// Batches under way at once: one being filled by the reader, the others being worked on.
