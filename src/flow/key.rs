@@ -252,6 +252,7 @@ mod tests {
             flags: TcpFlags::SYN,
             vlan: [7, 0],
             payload_bytes: 0,
+            sequence_sum: 0,
             wire_bytes: 60,
         }
     }

@@ -99,6 +99,10 @@ pub struct Packet {
     pub payload_bytes: u32,
     /// Length of the whole frame on the wire.
     pub wire_bytes: u32,
+    /// Sequence number plus acknowledgement number, modulo 2^32: the same in both directions of a
+    /// connection but for data in flight, and unknown to whoever does not see its packets. Without the
+    /// ACK flag it means nothing.
+    pub sequence_sum: u32,
 }
 
 impl Packet {
@@ -113,6 +117,7 @@ impl Packet {
         vlan: [0; 2],
         payload_bytes: 0,
         wire_bytes: 0,
+        sequence_sum: 0,
     };
 }
 

@@ -268,6 +268,7 @@ fn segment(
         vlan: [vlan_id, 0],
         payload_bytes: u32::from(lengths.field).checked_sub(headers_bytes)?,
         wire_bytes: frame.wire_bytes,
+        sequence_sum: u32_at(header, 4).wrapping_add(u32_at(header, 8)),
     })
 }
 

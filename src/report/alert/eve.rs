@@ -186,6 +186,7 @@ mod tests {
             flags: TcpFlags(0x11),
             vlan: [12, 0],
             payload_bytes: 0,
+            sequence_sum: 0,
             wire_bytes: 60,
         };
         Alert {
