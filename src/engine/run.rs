@@ -26,6 +26,7 @@ use super::thresholds::stage::{ThresholdHits, ThresholdStage};
 use crate::capture::parse::Parser;
 use crate::capture::{CaptureError, FrameCounts, PacketSource};
 use crate::flow::Keyer;
+use acsm_filters::pending::PendingStats;
 use acsm_filters::{Epoch, State, StoreError, StoreSpec, StoreStats};
 
 /// Runs all packets of `source` through the shards. `observer` is told the number of frames now
@@ -187,6 +188,7 @@ impl Run<'_, '_> {
             batch_nanos: self.pool.durations(),
             errors: totals.errors,
             store: totals.store,
+            pending: totals.pending,
             alerts: self.merger.finish(),
             losses: totals.losses,
             one_way: self.dispatcher.is_one_way(),
@@ -211,6 +213,9 @@ impl Run<'_, '_> {
                 }
                 totals.shards.merge(stage.shard.stats());
                 totals.store += stage.shard.store_stats();
+                if let Some(stats) = stage.shard.pending_stats() {
+                    *totals.pending.get_or_insert_default() += stats;
+                }
                 if let Some(errors) = stage.shadow.as_ref().and_then(|shadow| shadow.errors()) {
                     totals.errors.get_or_insert_default().merge(&errors);
                 }
@@ -225,6 +230,7 @@ impl Run<'_, '_> {
 struct Totals {
     shards: ShardStats,
     store: StoreStats,
+    pending: Option<PendingStats>,
     errors: Option<Errors>,
     losses: Losses,
     hits: ThresholdHits,
@@ -262,6 +268,7 @@ struct ShardStage {
     shadow: Option<Shadow>,
     active: Arc<ActiveRules>,
     half_open: [bool; State::LIMIT],
+    held: [bool; State::LIMIT],
     settings: StageSettings,
 }
 
@@ -290,6 +297,7 @@ fn build_stages(
             shadow,
             active: Arc::clone(active),
             half_open: active.rules.machine.half_open(),
+            held: active.rules.machine.half_open_or_over(),
             settings,
         })));
     }
@@ -333,6 +341,7 @@ impl ShardStage {
         }
         let rules = ShardRules {
             half_open: &self.half_open,
+            held: &self.held,
             shown: self.active.shown,
             keyer: self.settings.keyer,
             touch_absent: self.settings.touch_absent,
@@ -356,6 +365,7 @@ impl ShardStage {
         let stats = self.shard.stats();
         stats.only_counted = carried_over(&stats.only_counted, &self.active.rules, &new.rules);
         self.half_open = new.rules.machine.half_open();
+        self.held = new.rules.machine.half_open_or_over();
         self.active = Arc::clone(new);
     }
 }

@@ -13,6 +13,7 @@ use super::stats::{Durations, ShardStats};
 use super::thresholds::Losses;
 use crate::capture::{CaptureError, FrameCounts};
 use crate::flow::Keyer;
+use acsm_filters::pending::PendingStats;
 use acsm_filters::{StoreError, StoreSpec, StoreStats};
 
 /// Everything that a run goes by.
@@ -57,6 +58,8 @@ pub struct RunResult {
     pub errors: Option<Errors>,
     /// What the stores say about themselves.
     pub store: StoreStats,
+    /// What the pending tables say about themselves, if there are any.
+    pub pending: Option<PendingStats>,
     /// Alerts shown and suppressed.
     pub alerts: AlertCounts,
     /// What the thresholds' bounded memory left out.
