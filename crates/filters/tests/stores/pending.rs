@@ -191,7 +191,7 @@ impl Pair {
         let reverse = PendingTable::reverse(id);
         let mut heard = match (self.slow.find(id), self.slow.find(reverse)) {
             (Some(flow), _) => flow.heard,
-            (None, Some(flow)) if self.is_directed => flow.heard.from_the_other_end(),
+            (None, Some(flow)) if self.is_directed => flow.heard.reversed(),
             _ => Heard::default(),
         };
         heard.hear(packet);
@@ -200,7 +200,7 @@ impl Pair {
             false => self.slow.put(id, state, heard, self.now.into()),
         }
         if self.is_directed {
-            self.slow.tell(reverse, heard.from_the_other_end());
+            self.slow.tell(reverse, heard.reversed());
         }
         heard
     }

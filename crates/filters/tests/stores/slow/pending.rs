@@ -90,7 +90,7 @@ impl Heard {
         }
     }
 
-    pub fn from_the_other_end(self) -> Heard {
+    pub fn reversed(self) -> Heard {
         Heard { forward: self.backward, backward: self.forward, ..self }
     }
 }
