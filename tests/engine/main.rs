@@ -1,5 +1,6 @@
 //! What decides on alerts: rules files, the state machines they describe, and thresholds.
 
+mod admission;
 mod machine_properties;
 mod rules_files;
 mod tcp_connection;

@@ -17,10 +17,10 @@ use acsm_test_support::repository;
 
 /// Keeps alerts and steps as text, in the order in which they come.
 #[derive(Default)]
-struct Kept {
-    alerts: usize,
+pub struct Kept {
+    pub alerts: usize,
     steps: usize,
-    lines: Vec<String>,
+    pub lines: Vec<String>,
 }
 
 impl Sink for Kept {
@@ -55,7 +55,7 @@ fn outcome(plan: &RunPlan) -> (Kept, String) {
         (result.shards.lookups, result.shards.entered, result.shards.only_counted),
         result.shards.sweep_nanos.count(),
         result.errors,
-        result.store,
+        (result.store, result.pending),
         result.alerts,
         result.losses,
         result.one_way,
@@ -96,6 +96,8 @@ fn cases() -> Vec<RunPlan> {
         plan(store(Backend::Sbf, Expire::Recycle), 1),
         plan(store(Backend::Dbf, Expire::TwoPhase), 1),
         plan(store(Backend::Exact, Expire::Timer), 1),
+        plan(StoreSpec { pending: Some(600), ..store(Backend::Kbf, Expire::Timer) }, 1),
+        plan(StoreSpec { pending: Some(600), ..store(Backend::Fcf, Expire::Timer) }, 1),
     ];
     for (n, plan) in cases.iter_mut().enumerate() {
         plan.verify = n % 3 != 2;
