@@ -26,6 +26,7 @@ use super::thresholds::stage::ThresholdHits;
 use crate::capture::parse::Parser;
 use crate::capture::{CaptureError, FrameCounts, PacketSource};
 use crate::flow::Keyer;
+use crate::seed::Seed;
 use acsm_filters::{Epoch, StoreError, StoreSpec, StoreStats};
 
 /// Everything that a run goes by.
@@ -44,7 +45,7 @@ pub struct RunPlan {
     /// Whose steps to show.
     pub watch: Option<Watch>,
     /// Seed of the thresholds' sketches.
-    pub seed: u64,
+    pub seed: Seed,
     /// Whether lookups that find nothing touch the cells in use.
     pub touch_absent: bool,
     /// How many threads, the one that reads among them: 1 to 16.

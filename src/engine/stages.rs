@@ -11,6 +11,7 @@ use super::shadow::{Scope, Shadow, ShadowOutput};
 use super::shard::{Shard, ShardOutput, ShardRules, ShardWork, Wanted};
 use super::thresholds::stage::{ThresholdHits, ThresholdStage};
 use crate::flow::Keyer;
+use crate::seed::Seed;
 use acsm_filters::{State, StoreError, StoreSpec};
 
 /// What stages go by beside the rules.
@@ -23,7 +24,7 @@ pub struct StageSettings {
     /// Which packets an exact shadow sees, if there is one.
     pub shadow: Option<Scope>,
     /// Seed of the thresholds' sketches.
-    pub seed: u64,
+    pub seed: Seed,
     /// Nanoseconds on some clock, for the histograms alone.
     pub stopwatch: fn() -> u64,
 }
