@@ -33,39 +33,33 @@
 //! # Following a packet
 //!
 //! `acsm replay --backend kbf --alerts f x.pcap`, from the record in the file to the line of EVE JSON, start-up
-//! and thresholds aside: 28 files, in the order in which the packet meets them.
+//! and thresholds aside: 22 files, in the order in which the packet meets them.
 //!
 //! 1. `src/engine/run.rs`: asks for a batch, sends it to the shards, takes what they found
 //! 2. `src/engine/dispatch.rs`: fills the batch in groups of 16 packets
 //! 3. `src/capture/file/source.rs`: the current input, with its time window and filter
-//! 4. `src/capture/file/pcap.rs`: finds the record
-//! 5. `src/capture/file/buffer.rs`: has its bytes
-//! 6. `src/capture/source.rs`: parses it into a slot of the batch, and counts it
-//! 7. `src/capture/parse/fast.rs`: finds the TCP header
-//! 8. `src/flow/group.rs`: the flows of a group of packets
-//! 9. `crates/filters/src/digest.rs`: their keyed digests
-//! 10. `src/engine/batch.rs`: its event, among those of its shard
-//! 11. `src/engine/pool.rs`: a thread takes the batch and a shard
-//! 12. `src/engine/stages.rs`: gives the shard its events and the rules
-//! 13. `src/engine/shard_loop.rs`: the loop: look up, step, write, sweep
-//! 14. `src/engine/lookup_cache.rs`: knows the answer if the flow was seen just before
-//! 15. `crates/filters/src/gate/gated.rs`: the store, behind its gate if it has one
-//! 16. `crates/filters/src/cell_filter.rs`: what filters of shared cells have in common
-//! 17. `crates/filters/src/layout.rs`: which cells the flow has
-//! 18. `crates/filters/src/cells.rs`: the values of its cells in a line
-//! 19. `crates/filters/src/line.rs`: the line of 64 bytes, with its stamps
-//! 20. `crates/filters/src/aging.rs`: which stamps are alive
-//! 21. `crates/filters/src/kbf.rs`: from the values to the state, and back
-//! 22. `src/machine/table.rs`: what the packet means in that state
-//! 23. `src/engine/alerts/merge.rs`: alerts of all shards in packet order
-//! 24. `src/engine/alerts/limits.rs`: whether it is shown
-//! 25. `src/machine/suppression.rs`: whether the user's list suppresses it
-//! 26. `src/report/alert/output.rs`: the sink
-//! 27. `src/report/alert/eve.rs`: its line
-//! 28. `src/report/alert/lines.rs`: writes whole lines
+//! 4. `src/capture/file/pcap.rs`: finds the record in the block of bytes that was read
+//! 5. `src/capture/parse/parser.rs`: finds the TCP header, fills a slot of the batch, counts
+//! 6. `src/flow/key.rs`: the flows of a group of packets
+//! 7. `crates/filters/src/digest.rs`: their keyed digests
+//! 8. `src/engine/batch.rs`: its event, among those of its shard
+//! 9. `src/engine/pool.rs`: the thread that owns the shard takes the batch
+//! 10. `src/engine/shard_loop.rs`: the loop: look up, step, write, sweep
+//! 11. `src/engine/lookup_cache.rs`: knows the answer if the flow was seen just before
+//! 12. `crates/filters/src/cell_filter.rs`: what filters of shared cells have in common
+//! 13. `crates/filters/src/layout.rs`: which cells the flow has
+//! 14. `crates/filters/src/cells.rs`: the values of its cells in a line
+//! 15. `crates/filters/src/line.rs`: the line of 64 bytes, with its stamps
+//! 16. `crates/filters/src/aging.rs`: which stamps are alive
+//! 17. `crates/filters/src/kbf.rs`: from the values to the state, and back
+//! 18. `src/machine/table.rs`: what the packet means in that state
+//! 19. `src/engine/alerts/merge.rs`: alerts of all shards in packet order
+//! 20. `src/engine/alerts/limits.rs`: whether it is shown
+//! 21. `src/report/alert/output.rs`: the sink: writes whole lines
+//! 22. `src/report/alert/eve.rs`: its line
 //!
-//! They use small types and helpers in 7 more: `src/time.rs`, `src/flow/mod.rs`, `src/engine/stats.rs`,
-//! `src/machine/rule.rs`, `src/report/alert/mod.rs`, `crates/filters/src/memory.rs`, `crates/filters/src/state.rs`.
+//! `src/capture/file/buffer.rs` reads the blocks. Small types and helpers are in 6 more: `src/time.rs`, `src/flow/mod.rs`, `src/machine/rule.rs`,
+//! `src/engine/stats.rs`, `crates/filters/src/memory.rs`, `crates/filters/src/state.rs`.
 //!
 //! ```
 //! use acsm::capture::parse::Parser;

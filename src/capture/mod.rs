@@ -9,7 +9,7 @@
 //!
 //! | where | what |
 //! |---|---|
-//! | `source` | [`PacketSource`], which files and interfaces implement; [`FrameCounts`] |
+//! | `source` | [`PacketSource`], which files and interfaces implement |
 //! | `frame` | [`Frame`], [`LinkType`] |
 //! | [`mod@file`] | reading pcap and pcapng: decompression, directories, time windows |
 //! | [`parse`] | from a frame to its TCP header: link types, IP, tunnels |
@@ -34,5 +34,6 @@ pub use file::{FileSource, TimeWindow};
 pub use filter::{Filter, FilterError, MissedTraffic, missed_traffic};
 pub use frame::{Frame, LinkType};
 pub use live::{LiveOptions, LiveSource};
+pub use parse::{FrameCounts, PacketSlots};
 pub use pcap_writer::{PcapHeader, PcapRing, PcapWriter, Precision, RingOptions};
-pub use source::{FrameCounts, PacketSlots, PacketSource};
+pub use source::PacketSource;

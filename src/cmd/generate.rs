@@ -10,10 +10,9 @@ use clap::ValueEnum;
 
 use super::{Usage, stderr};
 use crate::generate::{
-    AttackKind, Format, Link, Precision, Profile, Trace, TraceError, TraceSpec, Truth,
-    UnknownAttack,
+    AttackKind, AttackSpec, Format, Link, Precision, Profile, Trace, TraceError, TraceSpec, Truth,
 };
-use crate::units::{parse_count, parse_duration_nanos, parse_share};
+use crate::units::{UnitError, parse_count, parse_duration_nanos, parse_share};
 
 /// Write a seeded trace with exact counts and labelled attacks
 ///
@@ -39,8 +38,8 @@ pub struct Args {
     #[arg(long, value_name = "N", value_parser = parse_count)]
     packets: Option<u64>,
 
-    /// How many flows (directed address pairs), exactly; attacks add theirs [default: a tenth of
-    /// the packets; for paper 908,522]
+    /// How many flows (directed address pairs), exactly; attacks and long-lived connections add
+    /// theirs [default: a tenth of the packets; for paper 908,522]
     #[arg(long, value_name = "N", value_parser = parse_count)]
     flows: Option<u64>,
 
@@ -48,11 +47,30 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 
-    /// Attacks to put in: `all`, or names with commas between (syn_flood, syn_flood_one_source,
-    /// syn_scan, fin_scan, null_scan, xmas_scan, ack_scan, port_scan, host_sweep, rst_storm,
-    /// fin_storm, synack_reflection)
+    /// Attacks to put in: names with commas between, `all` for the twelve ordinary ones, `every` for
+    /// these and the floods
+    ///
+    /// The twelve: syn_flood, syn_flood_one_source, syn_scan, fin_scan, null_scan, xmas_scan, ack_scan,
+    /// port_scan, host_sweep, rst_storm, fin_storm, synack_reflection.
+    ///
+    /// Floods against a table of flows: unanswered_syn_flood, repeated_syn_flood, answered_syn_flood,
+    /// blind_ack_flood, blind_data_flood, challenge_ack_flood, late_ack_flood, ack_flood, synack_flood,
+    /// rst_flood, fin_flood, botnet_flood, subnet_syn_flood.
+    ///
+    /// NAME:N has N probes (in a flood: N attackers), NAME:N@R sends R of them per second:
+    /// ack_flood:2M@100k. An attack that does not fit into its part of the duration is faster.
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_attacks)]
     attacks: Vec<Attacks>,
+
+    /// Connections that live as long as the trace and talk every 5 s, beside the others (realistic
+    /// only)
+    #[arg(long, value_name = "N", default_value = "0", value_parser = parse_count)]
+    long_lived: u64,
+
+    /// Share of connections that end silently, without FIN or RST (realistic only) [default: 6% of
+    /// the last ones between two hosts]
+    #[arg(long, value_name = "SHARE", value_parser = parse_share)]
+    silent_share: Option<f64>,
 
     /// Link-layer header of frames
     #[arg(long, value_enum, default_value_t = LinkName::Raw)]
@@ -86,6 +104,9 @@ Examples:
   acsm generate -o big.pcap --packets 10M --flows 1M       as large as you like, in seconds
   acsm generate -o paper.pcap --profile paper              the kBF papers' 908,522 flows
   acsm generate -o bad.pcap --attacks syn_flood,port_scan  with labelled attacks; `all` has twelve
+  acsm generate -o flood.pcap --packets 6M --flows 100k --duration 15m --long-lived 2k \\
+    --attacks blind_ack_flood:1M@100k                      what must survive a million attackers
+  acsm generate -o old.pcap --silent-share 20%             connections that never close
   acsm generate -o good.pcap --well-behaved                for rules that must stay silent
   acsm generate -o - --packets 50k | acsm inspect -        without a file
 Then compare: acsm inspect day.pcap --json, beside day.truth.json";
@@ -108,15 +129,32 @@ enum PrecisionName {
     Ns,
 }
 
-/// One word of `--attacks`.
-#[derive(Debug, Clone, Copy)]
-enum Attacks {
-    All,
-    One(AttackKind),
+/// One word of `--attacks`: attacks, and their size.
+#[derive(Debug, Clone)]
+struct Attacks {
+    kinds: Vec<AttackKind>,
+    probes: Option<u64>,
+    per_second: Option<u64>,
 }
 
-fn parse_attacks(word: &str) -> Result<Attacks, UnknownAttack> {
-    if word == "all" { Ok(Attacks::All) } else { word.parse().map(Attacks::One) }
+/// Parses `NAME`, `NAME:PROBES`, `NAME:PROBES@RATE` or `NAME@RATE`.
+fn parse_attacks(word: &str) -> anyhow::Result<Attacks> {
+    let (word, per_second) = split_count(word, '@')?;
+    let (name, probes) = split_count(word, ':')?;
+    let kinds = match name {
+        "all" => AttackKind::ALL.to_vec(),
+        "every" => AttackKind::every().collect(),
+        _ => vec![name.parse()?],
+    };
+    Ok(Attacks { kinds, probes, per_second })
+}
+
+/// What is before the separator, and the count after it if there is one.
+fn split_count(word: &str, separator: char) -> Result<(&str, Option<u64>), UnitError> {
+    match word.split_once(separator) {
+        Some((before, count)) => Ok((before, Some(parse_count(count)?))),
+        None => Ok((word, None)),
+    }
 }
 
 /// Writes the trace and its ground truth.
@@ -150,9 +188,10 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
 fn spec_error(error: TraceError) -> anyhow::Error {
     let advice = match error {
         TraceError::TooFewPackets { .. } => "; raise --packets or lower --flows",
+        TraceError::TooManyProbes { .. } => "; lower the number after its name in --attacks",
         TraceError::TooManyPackets => "; lower --packets",
         TraceError::TooLong => "; lower --duration",
-        TraceError::WellBehavedPaper => "; use --profile realistic",
+        TraceError::WellBehavedPaper | TraceError::OneWayPaper => "; use --profile realistic",
         _ => "",
     };
     match error.is_wrong_usage() {
@@ -234,7 +273,9 @@ impl Args {
             seed: self.seed,
             ipv6_share: self.ipv6_share,
             well_behaved: self.well_behaved,
-            attacks: self.attack_kinds(),
+            silent_share: self.silent_share,
+            long_lived: self.long_lived,
+            attacks: self.attack_specs(),
             format: Format { link, snaplen, precision },
             ..TraceSpec::new(profile)
         };
@@ -255,16 +296,19 @@ impl Args {
         }
     }
 
-    fn attack_kinds(&self) -> Vec<AttackKind> {
-        let mut kinds: Vec<AttackKind> = Vec::new();
-        for word in &self.attacks {
-            let named = match word {
-                Attacks::All => AttackKind::ALL.to_vec(),
-                Attacks::One(kind) => vec![*kind],
-            };
-            let new: Vec<_> = named.into_iter().filter(|kind| !kinds.contains(kind)).collect();
-            kinds.extend(new);
+    /// Each attack once, in the order of the words; of several sizes the last counts.
+    fn attack_specs(&self) -> Vec<AttackSpec> {
+        let mut specs: Vec<AttackSpec> = Vec::new();
+        for Attacks { kinds, probes, per_second } in &self.attacks {
+            for &kind in kinds {
+                let new = AttackSpec { kind, probes: *probes, per_second: *per_second };
+                match specs.iter_mut().find(|spec| spec.kind == kind) {
+                    None => specs.push(new),
+                    Some(spec) if new != kind.into() => *spec = new,
+                    Some(_) => {}
+                }
+            }
         }
-        kinds
+        specs
     }
 }

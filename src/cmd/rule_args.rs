@@ -113,15 +113,13 @@ impl RuleArgs {
     /// Reads the rules and the suppression list.
     pub fn active(&self, kind: FlowKeyKind) -> anyhow::Result<ActiveRules> {
         let rules = self.load(kind)?;
-        let suppressions = Arc::new(self.suppressions(&rules)?);
+        let suppressions = self.suppressions(&rules)?.map(Arc::new);
         Ok(ActiveRules { suppressions, ..ActiveRules::new(rules, self.preset()) })
     }
 
     /// Reads the suppression list, if there is one.
-    fn suppressions(&self, rules: &Rules) -> anyhow::Result<Suppressions> {
-        match &self.suppress {
-            Some(path) => Ok(Suppressions::load(path, &rules.list)?),
-            None => Ok(Suppressions::default()),
-        }
+    fn suppressions(&self, rules: &Rules) -> anyhow::Result<Option<Suppressions>> {
+        let load = |path| Suppressions::load(path, &rules.list);
+        Ok(self.suppress.as_deref().map(load).transpose()?)
     }
 }

@@ -35,6 +35,12 @@ pub struct StoreArgs {
     #[arg(long, value_name = "SIZE", conflicts_with = "fp_rate", value_parser = parse_bytes)]
     pub memory: Option<u64>,
 
+    /// Hold a flow in a table of this many slots until both of its ends have sent a segment whose
+    /// numbers belong together, so that floods of forged packets do not reach the store
+    /// [default: none]
+    #[arg(long, value_name = "SLOTS|none", conflicts_with = "gate", value_parser = parse_pending)]
+    pub pending: Option<PendingChoice>,
+
     #[command(flatten)]
     pub shape: ShapeArgs,
 
@@ -171,6 +177,10 @@ pub enum SbfRulesName {
     PaperKbf,
 }
 
+/// Slots of the pending table, or none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PendingChoice(Option<u64>);
+
 /// A gate, or none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GateChoice(Option<GateSpec>);
@@ -195,6 +205,20 @@ pub(super) fn parse_idle_timeout(text: &str) -> Result<u64, String> {
 
 fn parse_layout(text: &str) -> Result<LayoutKind, String> {
     text.parse().map_err(|UnknownLayout| message(&SpecError::Layout))
+}
+
+/// The most slots of a pending table: 2 GiB.
+const PENDING_SLOTS_MAX: u64 = 12 << 25;
+
+fn parse_pending(text: &str) -> Result<PendingChoice, String> {
+    match text {
+        "none" => Ok(PendingChoice(None)),
+        text => match parse_count(text) {
+            Ok(slots @ 1..=PENDING_SLOTS_MAX) => Ok(PendingChoice(Some(slots))),
+            Ok(_) => Err(format!("a pending table has 1 to {PENDING_SLOTS_MAX} slots")),
+            Err(error) => Err(format!("{error}; write a number of slots (64k), or none")),
+        },
+    }
 }
 
 fn parse_gate(text: &str) -> Result<GateChoice, String> {
@@ -289,6 +313,7 @@ impl StoreArgs {
                 Some(DecodeName::ThreeWay) => KbfDecode::ThreeWay,
             },
             dbf_counters: !self.no_counters,
+            pending: self.pending.and_then(|choice| choice.0),
             ..self.shape.spec(backend, states)
         }
     }

@@ -12,15 +12,15 @@ pub struct ActiveRules {
     pub rules: Arc<Rules>,
     /// The rules whose alerts are shown; the others are only counted.
     pub shown: RuleSet,
-    /// What the user does not want to see.
-    pub suppressions: Arc<Suppressions>,
+    /// What the user does not want to see, if there is such a list.
+    pub suppressions: Option<Arc<Suppressions>>,
 }
 
 impl ActiveRules {
     /// These rules with what the preset shows; nothing is suppressed.
     pub fn new(rules: Rules, preset: Preset) -> ActiveRules {
         let shown = rules.list.on_in(preset);
-        ActiveRules { rules: Arc::new(rules), shown, suppressions: Arc::default() }
+        ActiveRules { rules: Arc::new(rules), shown, suppressions: None }
     }
 
     /// Whether a run under `old` rules can go on under these; if not, why.

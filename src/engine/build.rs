@@ -1,10 +1,12 @@
 //! From the specification of a store to its shards: the one place where a kind of store becomes a
 //! type.
 
-use super::shard::Shard;
-use super::shard_loop::{PacketKey, StoreShard};
+use super::admission::Pending;
+use super::shard::{PacketKey, Shard};
+use super::shard_loop::StoreShard;
 use crate::flow::{FlowId, FlowKey};
 use acsm_filters::memory::Arena;
+use acsm_filters::pending::PendingTable;
 use acsm_filters::{
     Backend, Bhbf, BhbfRule, Budget, Dbf, Erase, Exact, Expire, Fcf, Gated, Kbf, KbfRule,
     Recycling, Sbf, SbfRule, Sizing, Store, StoreError, StoreSpec,
@@ -103,11 +105,20 @@ impl Builder<'_> {
         self.gated(Recycling::new(&self.sizing, make)?)
     }
 
+    /// A pending table, if there is to be one.
+    fn pending(&self) -> Result<Option<Pending>, StoreError> {
+        let table = self.spec.pending.map(PendingTable::new).transpose()?;
+        Ok(table.map(|table| Pending::Table(Box::new(table))))
+    }
+
     /// A shard with this store, behind its gate if it has one.
     fn gated<S>(&self, store: S) -> BuiltShard
     where
         S: Store<Key: PacketKey> + 'static,
     {
-        Ok(Box::new(StoreShard::new(Gated::new(store, self.gate.as_ref())?)))
+        Ok(match &self.gate {
+            None => Box::new(StoreShard::new(store).with_pending(self.pending()?)),
+            Some(gate) => Box::new(StoreShard::new(Gated::new(store, Some(gate))?)),
+        })
     }
 }

@@ -7,12 +7,13 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | [`run`](mod@run) | one run: reads, sends batches, takes results |
+//! | [`run`](mod@run), `run_plan` | one run: reads, sends batches through its stages, takes results |
 //! | `dispatch`, `clock`, `warm_up` | what must see all packets in order; packets become events |
 //! | `batch` | packets and events on their way to the shards |
-//! | `pool`, `balance`, `stages` | the threads, who owns what, and what each batch passes through |
+//! | `pool`, `stage_owners` | the threads, and which of them owns which stage |
 //! | [`shard`], `shard_loop` | the interface of a shard; the loop that drives flows, for every store |
 //! | `lookup_cache` | answers for the flows seen last |
+//! | `admission` | flows that are pending until both of their ends have spoken |
 //! | `build` | from the specification of a store to its shards |
 //! | `shadow`, [`errors`] | the exact table beside a store, and the errors it finds |
 //! | [`alerts`] | alerts merged in packet order, limited, to the [`Sink`] |
@@ -27,8 +28,8 @@
 //! order.
 
 mod active_rules;
+mod admission;
 pub mod alerts;
-mod balance;
 mod batch;
 mod build;
 mod clock;
@@ -40,10 +41,11 @@ pub mod observer;
 pub mod plan;
 mod pool;
 pub mod run;
+mod run_plan;
 mod shadow;
 pub mod shard;
 mod shard_loop;
-mod stages;
+mod stage_owners;
 mod stats;
 #[cfg(test)]
 mod tests;
@@ -57,5 +59,6 @@ pub use clock::Phase;
 pub use dispatch::Watch;
 pub use errors::{ErrorKind, Errors};
 pub use observer::{Observer, Request, Snapshot};
-pub use run::{RunError, RunPlan, RunResult, run};
+pub use run::run;
+pub use run_plan::{RunError, RunPlan, RunResult};
 pub use stats::{Durations, Lookups, ShardStats};

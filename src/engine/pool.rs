@@ -4,7 +4,7 @@
 //! every batch, in order, and one thread at a time. Each stage has an owner, one of the threads;
 //! the thread that reads owns stages too. Each thread takes the batches in order and passes each
 //! through its own stages, so nobody waits for a stage. Owners change now and then, by how long the
-//! stages [took](super::balance), while no batch is under way.
+//! stages [took](super::stage_owners), while no batch is under way.
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 use std::collections::VecDeque;
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::{Scope, ScopedJoinHandle};
 
-use super::balance::better_owners;
+use super::stage_owners::better_owners;
 use super::stats::Durations;
 
 /// Batches under way at once: one being filled by the reader, the others being worked on.
@@ -172,7 +172,7 @@ impl<'scope, S: Stage + 'scope> WorkerPool<'scope, S> {
     }
 
     /// Sends a batch to all stages, and works on those of this thread. Afterwards results are
-    /// [taken](Self::receive) as long as they are [due](Self::is_due).
+    /// [taken](Self::receive) as long as they are [due](Self::is_due). An error is final.
     pub fn send(&mut self, batch: Arc<S::Batch>) -> Result<(), WorkerLost> {
         self.pause_reading();
         if self.in_flight.is_empty() && self.is_unbalanced() {

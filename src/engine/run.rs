@@ -4,96 +4,31 @@
 //! source → dispatcher → batch → [ pool: shards, thresholds ] → merger → sink
 //! ```
 
-use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use super::active_rules::ActiveRules;
+use super::active_rules::{ActiveRules, carried_over};
 use super::alerts::Sink;
-use super::alerts::merge::{AlertCounts, AlertMerger, BatchAlerts};
+use super::alerts::merge::{AlertMerger, BatchAlerts};
 use super::batch::PacketBatch;
-use super::clock::Phase;
-use super::dispatch::{DispatchPlan, Dispatcher, Watch};
+use super::build::build_shards;
+use super::dispatch::{DispatchPlan, Dispatcher};
 use super::errors::Errors;
 use super::observer::{Observer, Request, Snapshot};
-use super::pool::{WorkerLost, WorkerPool};
-use super::shadow::Scope;
-use super::stages::{RunStage, StageSettings, build_stages};
-use super::stats::{Durations, ShardStats};
+use super::pool::{Stage, WorkerLost, WorkerPool};
+use super::run_plan::{RunError, RunPlan, RunResult};
+use super::shadow::{Scope, Shadow, ShadowOutput};
+use super::shard::{Shard, ShardOutput, ShardRules, ShardWork, Wanted};
+use super::stats::ShardStats;
 use super::thresholds::Losses;
-use super::thresholds::stage::ThresholdHits;
+use super::thresholds::stage::{ThresholdHits, ThresholdStage};
 use crate::capture::parse::Parser;
 use crate::capture::{CaptureError, FrameCounts, PacketSource};
 use crate::flow::Keyer;
 use crate::seed::Seed;
-use acsm_filters::{Epoch, StoreError, StoreSpec, StoreStats};
-
-/// Everything that a run goes by.
-#[derive(Debug, Clone)]
-pub struct RunPlan {
-    /// Which store, how large.
-    pub store: StoreSpec,
-    /// The rules to begin with.
-    pub active: Arc<ActiveRules>,
-    /// How packets become flows.
-    pub keyer: Keyer,
-    /// The aging clock's phase.
-    pub phase: Phase,
-    /// How long "no session" rules stay muted at the start.
-    pub startup_nanos: u64,
-    /// Whose steps to show.
-    pub watch: Option<Watch>,
-    /// Seed of the thresholds' sketches.
-    pub seed: Seed,
-    /// Whether lookups that find nothing touch the cells in use.
-    pub touch_absent: bool,
-    /// How many threads, the one that reads among them: 1 to 16.
-    pub workers: usize,
-    /// Whether snapshots contain the busiest addresses.
-    pub top_talkers: bool,
-    /// Whether to compare with an exact shadow.
-    pub verify: bool,
-    /// Nanoseconds on some clock, for the histograms alone.
-    pub stopwatch: fn() -> u64,
-}
-
-/// What a run found.
-#[derive(Debug)]
-pub struct RunResult {
-    /// Frames, and why some were skipped.
-    pub frames: FrameCounts,
-    /// Lookups, entries into states, times of sweeps.
-    pub shards: ShardStats,
-    /// Time per batch and thread.
-    pub batch_nanos: Durations,
-    /// What the exact shadow found wrong, if one was asked for.
-    pub errors: Option<Errors>,
-    /// What the stores say about themselves.
-    pub store: StoreStats,
-    /// Alerts shown and suppressed.
-    pub alerts: AlertCounts,
-    /// What the thresholds' bounded memory left out.
-    pub losses: Losses,
-    /// Whether the capture seems to show one direction of its flows only.
-    pub one_way: bool,
-    /// Why reading ended early, if it did. What was read before it is in all figures.
-    pub failure: Option<CaptureError>,
-}
-
-/// Why a run could not be completed.
-#[derive(Debug, thiserror::Error)]
-pub enum RunError {
-    /// The store could not be built.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// An output failed.
-    #[error("cannot write alerts")]
-    Output(#[from] io::Error),
-    /// A worker died.
-    #[error(transparent)]
-    Worker(#[from] WorkerLost),
-}
+use acsm_filters::pending::PendingStats;
+use acsm_filters::{Epoch, State, StoreError, StoreSpec, StoreStats};
 
 /// Runs all packets of `source` through the shards. `observer` is told the number of frames now
 /// and then, and may have requests; the run ends early when `stop` is set.
@@ -254,6 +189,7 @@ impl Run<'_, '_> {
             batch_nanos: self.pool.durations(),
             errors: totals.errors,
             store: totals.store,
+            pending: totals.pending,
             alerts: self.merger.finish(),
             losses: totals.losses,
             one_way: self.dispatcher.is_one_way(),
@@ -278,6 +214,9 @@ impl Run<'_, '_> {
                 }
                 totals.shards.merge(stage.shard.stats());
                 totals.store += stage.shard.store_stats();
+                if let Some(stats) = stage.shard.pending_stats() {
+                    *totals.pending.get_or_insert_default() += stats;
+                }
                 if let Some(errors) = stage.shadow.as_ref().and_then(|shadow| shadow.errors()) {
                     totals.errors.get_or_insert_default().merge(&errors);
                 }
@@ -292,7 +231,152 @@ impl Run<'_, '_> {
 struct Totals {
     shards: ShardStats,
     store: StoreStats,
+    pending: Option<PendingStats>,
     errors: Option<Errors>,
     losses: Losses,
     hits: ThresholdHits,
+}
+
+/// What stages go by beside the rules.
+#[derive(Debug, Clone, Copy)]
+struct StageSettings {
+    /// How packets become flows.
+    keyer: Keyer,
+    /// Whether lookups that find nothing touch the cells in use.
+    touch_absent: bool,
+    /// Which packets an exact shadow sees, if there is one.
+    shadow: Option<Scope>,
+    /// Seed of the thresholds' sketches.
+    seed: Seed,
+    /// Nanoseconds on some clock, for the histograms alone.
+    stopwatch: fn() -> u64,
+}
+
+/// One stage of a run.
+enum RunStage {
+    /// Counts packets against thresholds.
+    Thresholds(Box<ThresholdStage>),
+    /// Drives the flows of one shard.
+    Shard(Box<ShardStage>),
+}
+
+/// A shard at work in a run.
+struct ShardStage {
+    number: usize,
+    /// The shard.
+    shard: Box<dyn Shard>,
+    /// The truth beside it, if asked for.
+    shadow: Option<Shadow>,
+    active: Arc<ActiveRules>,
+    half_open: [bool; State::LIMIT],
+    held: [bool; State::LIMIT],
+    settings: StageSettings,
+}
+
+/// What a stage found in one batch.
+#[derive(Debug, Default)]
+struct StageOutput {
+    shard: ShardOutput,
+    shadow: ShadowOutput,
+    hits: ThresholdHits,
+}
+
+/// The stages of a run, all empty. The costliest comes first, so that a thread that has time begins
+/// with it.
+fn build_stages(
+    store: &StoreSpec,
+    active: &Arc<ActiveRules>,
+    settings: StageSettings,
+) -> Result<Vec<RunStage>, StoreError> {
+    let thresholds = RunStage::Thresholds(Box::new(ThresholdStage::new(active, settings.seed)));
+    let mut stages = vec![thresholds];
+    for (number, shard) in build_shards(store)?.into_iter().enumerate() {
+        let shadow = settings.shadow.map(|scope| Shadow::new(store, scope)).transpose()?;
+        stages.push(RunStage::Shard(Box::new(ShardStage {
+            number,
+            shard,
+            shadow,
+            active: Arc::clone(active),
+            half_open: active.rules.machine.half_open(),
+            held: active.rules.machine.half_open_or_over(),
+            settings,
+        })));
+    }
+    Ok(stages)
+}
+
+impl Stage for RunStage {
+    type Batch = PacketBatch;
+    type Output = StageOutput;
+
+    fn process(&mut self, batch: &PacketBatch, output: &mut StageOutput) {
+        match self {
+            RunStage::Shard(stage) => stage.process(batch, output),
+            RunStage::Thresholds(stage) => {
+                if let Some(idle) = batch.idle {
+                    stage.idle(idle.until, &mut output.hits);
+                }
+                stage.process(batch.packets.as_slice(), &mut output.hits);
+            }
+        }
+    }
+}
+
+impl RunStage {
+    fn set_rules(&mut self, new: &Arc<ActiveRules>) {
+        match self {
+            RunStage::Thresholds(stage) => stage.set_rules(new),
+            RunStage::Shard(stage) => stage.set_rules(new),
+        }
+    }
+}
+
+impl ShardStage {
+    fn process(&mut self, batch: &PacketBatch, output: &mut StageOutput) {
+        if let Some(epoch) = batch.idle.and_then(|idle| idle.aged) {
+            self.shard.advance_to(epoch);
+        }
+        let events = batch.events.of_shard(self.number);
+        if events.is_empty() {
+            return;
+        }
+        let rules = ShardRules {
+            half_open: &self.half_open,
+            held: &self.held,
+            shown: self.active.shown,
+            keyer: self.settings.keyer,
+            touch_absent: self.settings.touch_absent,
+            stopwatch: Some(self.settings.stopwatch),
+        };
+        let wanted = match self.shadow {
+            Some(_) => Wanted::AlertsAndAnswers,
+            None => Wanted::Alerts,
+        };
+        let packets = batch.packets.as_slice();
+        let machine = &self.active.rules.machine;
+        let work = ShardWork { events, packets, machine, rules: &rules, given: None, wanted };
+        self.shard.process(&work, &mut output.shard);
+        if let Some(shadow) = &mut self.shadow {
+            shadow.check(&work, &output.shard.answers, &mut output.shadow);
+            output.shard.answers.clear();
+        }
+    }
+
+    fn set_rules(&mut self, new: &Arc<ActiveRules>) {
+        let stats = self.shard.stats();
+        stats.only_counted = carried_over(&stats.only_counted, &self.active.rules, &new.rules);
+        self.half_open = new.rules.machine.half_open();
+        self.held = new.rules.machine.half_open_or_over();
+        self.active = Arc::clone(new);
+    }
+}
+
+impl StageOutput {
+    /// Moves what was found to `all`, and is empty again.
+    fn append_to(&mut self, all: &mut BatchAlerts) {
+        all.hits.append(&mut self.hits);
+        all.alerts.append(&mut self.shard.alerts);
+        all.exact_alerts.append(&mut self.shadow.alerts);
+        all.steps.append(&mut self.shadow.steps);
+    }
 }

@@ -4,11 +4,12 @@
 //! lead to others; that is what a user gets. The shadow forgets by the store's rule, so that aging
 //! and recycling are never counted as errors: it takes the store's own epochs, shard by shard.
 
+use super::admission::Pending;
 use super::alerts::{RawAlert, WatchStep};
 use super::batch::Event;
 use super::errors::Errors;
-use super::shard::{Answer, ShardWork};
-use super::shard_loop::{Step, StoreShard};
+use super::shard::{Answer, ShardWork, Step};
+use super::shard_loop::StoreShard;
 use crate::flow::FlowKey;
 use crate::machine::Outcome;
 use acsm_filters::{Expire, GroundTruth, Lookup, StoreError, StoreSpec};
@@ -121,7 +122,8 @@ impl Shadow {
     /// A shadow of a shard of `store`.
     pub fn new(store: &StoreSpec, scope: Scope) -> Result<Shadow, StoreError> {
         Ok(Shadow {
-            exact: exact_shard(store.expire != Expire::None, FIRST_FLOWS)?,
+            exact: exact_shard(store.expire != Expire::None, FIRST_FLOWS)?
+                .with_pending(store.pending.map(|_| Pending::Unbounded(Box::default()))),
             by_store_epochs: store.expire != Expire::Timer,
             retains: store.expire == Expire::Recycle && store.retain,
             scope,

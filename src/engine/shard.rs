@@ -5,9 +5,10 @@
 use super::alerts::RawAlert;
 use super::batch::Event;
 use super::stats::ShardStats;
-use crate::flow::{Keyer, Packet};
-use crate::machine::{Machine, Outcome, RuleSet};
-use acsm_filters::{Epoch, Lookup, State, StoreStats};
+use crate::flow::{FlowKey, Keyer, Packet};
+use crate::machine::{Machine, Next, Outcome, RuleSet};
+use acsm_filters::pending::PendingStats;
+use acsm_filters::{Epoch, Found, Lookup, State, StoreStats};
 
 /// One shard of flow state, whatever its store.
 pub trait Shard: Send {
@@ -22,6 +23,9 @@ pub trait Shard: Send {
 
     /// What the store says about itself.
     fn store_stats(&self) -> StoreStats;
+
+    /// What its pending table says about itself, if it has one.
+    fn pending_stats(&self) -> Option<PendingStats>;
 
     /// What the shard counted.
     fn stats(&mut self) -> &mut ShardStats;
@@ -44,6 +48,22 @@ pub struct ShardWork<'a> {
     pub wanted: Wanted,
 }
 
+impl ShardWork<'_> {
+    /// The open loop: the true answer, and what follows from it.
+    #[inline(never)]
+    pub fn follow_truth(
+        &self,
+        event: &Event,
+        truths: &[Lookup],
+        (answer, next): (Lookup, Next),
+    ) -> (Lookup, Next) {
+        match truths.get(event.index as usize) {
+            Some(&truth) if truth != answer => (truth, event.step(self.machine, truth).next),
+            _ => (answer, next),
+        }
+    }
+}
+
 /// Which results a shard is to return.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wanted {
@@ -60,6 +80,8 @@ pub enum Wanted {
 pub struct ShardRules<'a> {
     /// The half-open states of the machine, which age sooner.
     pub half_open: &'a [bool; State::LIMIT],
+    /// The states in which a flow is pending, where there is a pending table: it is half-open or over.
+    pub held: &'a [bool; State::LIMIT],
     /// The rules whose alerts are shown; the others are only counted.
     pub shown: RuleSet,
     /// How packets become flows.
@@ -69,6 +91,9 @@ pub struct ShardRules<'a> {
     /// Nanoseconds on some clock, if the times of sweeps are wanted.
     pub stopwatch: Option<fn() -> u64>,
 }
+
+/// No state is held by a pending table: there is none.
+pub const NONE_HELD: [bool; State::LIMIT] = [false; State::LIMIT];
 
 /// What a shard found in one batch.
 #[derive(Debug, Default)]
@@ -88,4 +113,38 @@ pub struct Answer {
     pub outcome: Outcome,
     /// The store's epoch at the lookup, and after the write: they differ if it recycled.
     pub epochs: (Epoch, Epoch),
+}
+
+/// One event as the loop saw it.
+pub struct Step<H> {
+    /// What the store answered.
+    pub answer: Lookup,
+    /// What follows from that answer.
+    pub outcome: Outcome,
+    /// The state of the flow now, if known.
+    pub state: Option<State>,
+    /// The store's epoch at the lookup.
+    pub epoch: Epoch,
+    /// What the lookup found; `None` where the cache knew the answer.
+    pub found: Option<Found<H>>,
+}
+
+/// What tells the flows of a store apart beyond the digest, made from a packet.
+pub trait PacketKey: Copy + Default {
+    /// The key of a packet's flow.
+    fn of(keyer: &Keyer, packet: &Packet) -> Self;
+}
+
+/// Filters go by the digest alone.
+impl PacketKey for () {
+    #[inline(always)]
+    fn of(_keyer: &Keyer, _packet: &Packet) {}
+}
+
+/// Exact tables compare full keys.
+impl PacketKey for FlowKey {
+    #[inline(always)]
+    fn of(keyer: &Keyer, packet: &Packet) -> FlowKey {
+        keyer.key(packet).0
+    }
 }

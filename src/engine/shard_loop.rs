@@ -3,13 +3,15 @@
 //! This is the one loop that drives flows. `replay`, `live` and `compare` run it on the store that
 //! was chosen; `--verify`, `compare` and `plan --trace` run it on an exact table beside (`shadow`).
 
+use super::admission::{Pending, PendingStep};
 use super::alerts::RawAlert;
 use super::batch::Event;
 use super::lookup_cache::LookupCache;
-use super::shard::{Answer, Shard, ShardOutput, ShardWork, Wanted};
+use super::shard::{Answer, PacketKey, Shard, ShardOutput, ShardWork, Step, Wanted};
 use super::stats::ShardStats;
-use crate::flow::{FlowId, FlowKey, Keyer, Packet};
-use crate::machine::{Machine, Next, Outcome, RuleSet};
+use crate::flow::FlowId;
+use crate::machine::{Next, Outcome, RuleSet};
+use acsm_filters::pending::PendingStats;
 use acsm_filters::{Epoch, Found, Insertion, Lookup, Stamp, State, Store, StoreStats};
 
 /// How many events ahead a flow is located and its memory prefetched: enough to hide the latency of
@@ -20,49 +22,17 @@ const SWEEP_EVERY: u32 = 64;
 /// …over this many cells: 4 per packet.
 const SWEEP_CELLS: usize = 256;
 
-/// What tells the flows of a store apart beyond the digest, made from a packet.
-pub trait PacketKey: Copy + Default {
-    /// The key of a packet's flow.
-    fn of(keyer: &Keyer, packet: &Packet) -> Self;
-}
-
-/// Filters go by the digest alone.
-impl PacketKey for () {
-    #[inline(always)]
-    fn of(_keyer: &Keyer, _packet: &Packet) {}
-}
-
-/// Exact tables compare full keys.
-impl PacketKey for FlowKey {
-    #[inline(always)]
-    fn of(keyer: &Keyer, packet: &Packet) -> FlowKey {
-        keyer.key(packet).0
-    }
-}
-
 /// A shard with a store of this type.
 pub struct StoreShard<S: Store> {
     store: S,
+    /// The flows that are not in the store yet, or no longer.
+    pending: Option<Pending>,
     cache: LookupCache<S::Place>,
     /// The places of the next events, where the cache does not keep them: a ring.
     places: [S::Place; AHEAD],
     epoch: Epoch,
     events_since_sweep: u32,
     stats: ShardStats,
-}
-
-/// One event as the loop saw it.
-pub struct Step<H> {
-    /// What the store answered.
-    pub answer: Lookup,
-    /// What follows from that answer.
-    pub outcome: Outcome,
-    /// The state of the flow now, if known.
-    pub state: Option<State>,
-    /// The store's epoch at the lookup.
-    pub epoch: Epoch,
-    /// What the lookup found; `None` where the cache knew the answer.
-    pub found: Option<Found<H>>,
 }
 
 impl<S: Store<Key: PacketKey>> StoreShard<S> {
@@ -75,11 +45,17 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
         StoreShard {
             cache: LookupCache::new(&store),
             store,
+            pending: None,
             places: [place; AHEAD],
             epoch: Epoch::default(),
             events_since_sweep: 0,
             stats: ShardStats::default(),
         }
+    }
+
+    /// The same with a pending table before the store.
+    pub fn with_pending(self, pending: Option<Pending>) -> StoreShard<S> {
+        StoreShard { pending, ..self }
     }
 
     /// Its store.
@@ -117,7 +93,11 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
     fn prepare(&mut self, work: &ShardWork<'_>, n: usize) {
         let Some(event) = work.events.get(n) else { return };
         if Self::CACHES {
-            return self.cache.prefetch(event.id, &self.store);
+            let is_new = self.cache.prefetch(event.id, &self.store);
+            if let Some(pending) = self.pending.as_ref().filter(|_| is_new) {
+                pending.prefetch(event.id);
+            }
+            return;
         }
         if let Some(packet) = work.packets.get(event.index as usize) {
             let place = self.store.locate(event.id, S::Key::of(&work.rules.keyer, packet));
@@ -150,13 +130,20 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
                 (found.answer, false, Some(found))
             }
         };
-        let outcome = event.step(work.machine, answer);
-        self.stats.lookups.count(answer);
-        let state = match (answer, outcome.next) {
-            // Most packets: their flow was touched in this epoch before.
-            (Lookup::Known(state), Next::Keep) if is_fresh && work.given.is_none() => Some(state),
-            (answer, next) => self.follow(work, n, event, (answer, next, is_fresh), found),
+        let (answer, outcome, state) = if answer == Lookup::Absent && self.pending.is_some() {
+            self.step_pending(work, n, event)
+        } else {
+            let outcome = event.step(work.machine, answer);
+            let state = match (answer, outcome.next) {
+                // Most packets: their flow was touched in this epoch before.
+                (Lookup::Known(state), Next::Keep) if is_fresh && work.given.is_none() => {
+                    Some(state)
+                }
+                (answer, next) => self.follow(work, n, event, (answer, next, is_fresh), found),
+            };
+            (answer, outcome, state)
         };
+        self.stats.lookups.count(answer);
         self.events_since_sweep += 1;
         if self.events_since_sweep == SWEEP_EVERY {
             self.sweep_slice(event.epoch, work.rules.stopwatch);
@@ -172,6 +159,38 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
             self.cache.keep(event.id, &found, epoch);
         }
         found
+    }
+
+    /// One event of a flow that is not in the store, where there is a pending table.
+    #[inline(never)]
+    fn step_pending(
+        &mut self,
+        work: &ShardWork<'_>,
+        n: usize,
+        event: &Event,
+    ) -> (Lookup, Outcome, Option<State>) {
+        let place = self.place(n, event);
+        let stamp = event.epoch.stamp();
+        let StoreShard { store, pending: Some(pending), .. } = self else {
+            return (Lookup::Absent, event.step(work.machine, Lookup::Absent), None);
+        };
+        let mut admitted = None;
+        let PendingStep { answer, outcome, state } = pending.step(work, event, |state| {
+            let insertion = store.insert(&place, state, stamp);
+            admitted = match insertion {
+                Insertion::Stored { answer, .. } => Some(answer),
+                Insertion::Evicted => Some(None),
+                Insertion::Pending | Insertion::Full => None,
+            };
+            admitted.is_some()
+        });
+        if let Some(answer) = admitted {
+            self.wrote(event, answer, stamp);
+        }
+        if let Next::Go(state) = outcome.next {
+            self.stats.entered[state.index()] += 1;
+        }
+        (answer, outcome, state)
     }
 
     /// What follows from an answer: writes the store where anything changes. Returns the state of
@@ -190,7 +209,7 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
         }
         let (basis, next) = match work.given {
             None => (answer, next),
-            Some(truths) => given(work.machine, event, truths, (answer, next)),
+            Some(truths) => work.follow_truth(event, truths, (answer, next)),
         };
         match (basis, next) {
             (Lookup::Known(state), Next::Keep) if is_fresh && basis == answer => Some(state),
@@ -241,6 +260,15 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
             }
             (Lookup::Known(state), Next::Keep) => {
                 self.touch(event, &place, &found, stamp(Some(state)));
+                Some(state)
+            }
+            (Lookup::Known(_), Next::Go(state))
+                if self.pending.is_some() && work.rules.held[state.index()] =>
+            {
+                self.delete(event, &place, &found);
+                if let Some(pending) = &mut self.pending {
+                    pending.hold(work, event, state);
+                }
                 Some(state)
             }
             (Lookup::Known(_), Next::Go(state)) => {
@@ -353,20 +381,6 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
     }
 }
 
-/// The open loop: the true answer, and what follows from it.
-#[inline(never)]
-fn given(
-    machine: &Machine,
-    event: &Event,
-    truths: &[Lookup],
-    (answer, next): (Lookup, Next),
-) -> (Lookup, Next) {
-    match truths.get(event.index as usize) {
-        Some(&truth) if truth != answer => (truth, event.step(machine, truth).next),
-        _ => (answer, next),
-    }
-}
-
 impl<S: Store<Key: PacketKey>> Shard for StoreShard<S> {
     fn process(&mut self, work: &ShardWork<'_>, output: &mut ShardOutput) {
         let ShardOutput { alerts, answers } = output;
@@ -393,6 +407,10 @@ impl<S: Store<Key: PacketKey>> Shard for StoreShard<S> {
 
     fn store_stats(&self) -> StoreStats {
         self.store.stats()
+    }
+
+    fn pending_stats(&self) -> Option<PendingStats> {
+        self.pending.as_ref().map(Pending::stats)
     }
 
     fn stats(&mut self) -> &mut ShardStats {

@@ -118,6 +118,7 @@ mod tests {
             flags: TcpFlags::ACK,
             vlan: [0; 2],
             payload_bytes: 0,
+            sequence_sum: 0,
             wire_bytes: 100,
         }
     }

@@ -28,6 +28,11 @@ impl Network {
         Network { base, host_bits: 80 }
     }
 
+    /// How many hosts have different numbers.
+    pub const fn hosts(self) -> u64 {
+        1 << if self.host_bits < 32 { self.host_bits } else { 32 }
+    }
+
     /// The address of host `number`, modulo the size of the network.
     pub fn host(self, number: u64) -> IpAddr {
         match self.base {
@@ -96,6 +101,20 @@ pub const SPOOFED: Network = Network::v4(100, 64, 0, 11);
 /// Servers that answer to a spoofed victim.
 pub const REFLECTORS: Network = Network::v4(100, 96, 0, 11);
 
+/// Sources of a flood from one network.
+pub const FLOOD_SUBNET: Network = Network::v4(198, 51, 100, 24);
+/// Clients of connections that live as long as the trace.
+pub const LONG_LIVED_CLIENTS: DualNetwork =
+    DualNetwork { v4: Network::v4(20, 0, 0, 8), v6: Network::v6(0xc3) };
+/// Servers of connections that live as long as the trace.
+pub const LONG_LIVED_SERVERS: DualNetwork =
+    DualNetwork { v4: Network::v4(21, 0, 0, 8), v6: Network::v6(0x53) };
+
+/// Sources of flood number `flood`, counted from 0 and below 32: 64.0.0.0/8, 65.0.0.0/8 and so on.
+pub const fn flood_sources(flood: u8) -> Network {
+    Network::v4(64 | flood & 31, 0, 0, 8)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -134,6 +153,11 @@ mod tests {
             SWEPT,
             SPOOFED,
             REFLECTORS,
+            FLOOD_SUBNET,
+            LONG_LIVED_CLIENTS.v4,
+            LONG_LIVED_SERVERS.v4,
+            flood_sources(0),
+            flood_sources(31),
         ];
         for (i, a) in all.iter().enumerate() {
             for b in &all[i + 1..] {

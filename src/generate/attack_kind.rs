@@ -1,8 +1,9 @@
-//! The attacks: their names, the rules that should detect them, and the packets of their probes.
+//! The attacks: their names, the rules that should detect them, and their sizes.
+//!
+//! Their packets are in [`exchange`](super::exchange), their addresses in
+//! [`attack_ends`](super::attack_ends).
 
 use std::str::FromStr;
-
-use crate::flow::TcpFlags;
 
 /// An attack that can be put into a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -31,35 +32,36 @@ pub enum AttackKind {
     FinStorm,
     /// SYN+ACKs from many servers at a victim that never asked.
     SynAckReflection,
+    /// SYNs from spoofed sources that nobody answers.
+    UnansweredSynFlood,
+    /// The same SYN twice from each spoofed source.
+    RepeatedSynFlood,
+    /// SYNs from spoofed sources, all answered: a victim with SYN cookies.
+    AnsweredSynFlood,
+    /// A handshake finished with a guessed acknowledgement number, which the victim resets.
+    BlindAckFlood,
+    /// The same and data, with wrong checksums: the victim drops them without an answer.
+    BlindDataFlood,
+    /// A second SYN makes the victim send a plain ACK (RFC 5961); then a guess.
+    ChallengeAckFlood,
+    /// A guess long after the SYN; then data without ACK that the victim acknowledges.
+    LateAckFlood,
+    /// ACKs without a session from spoofed sources, answered by resets.
+    AckFlood,
+    /// SYN+ACKs from spoofed sources, answered by resets.
+    SynAckFlood,
+    /// Resets without a session from spoofed sources.
+    RstFlood,
+    /// FINs with ACK without a session from spoofed sources.
+    FinFlood,
+    /// Complete handshakes and data from real hosts, which then fall silent.
+    BotnetFlood,
+    /// SYNs from spoofed sources of one /24 that nobody answers.
+    SubnetSynFlood,
 }
-
-/// Which side of an attack sends a packet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sender {
-    /// The attacker, or a host that it abuses.
-    Attacker,
-    /// The victim.
-    Victim,
-}
-
-/// The packets of one probe, in order.
-pub type Exchange = &'static [(Sender, TcpFlags)];
-
-const SYN: (Sender, TcpFlags) = (Sender::Attacker, TcpFlags::SYN);
-const FIN: (Sender, TcpFlags) = (Sender::Attacker, TcpFlags::FIN);
-const NULL: (Sender, TcpFlags) = (Sender::Attacker, TcpFlags(0));
-const XMAS: (Sender, TcpFlags) = (Sender::Attacker, TcpFlags(0x29));
-const ACK: (Sender, TcpFlags) = (Sender::Attacker, TcpFlags::ACK);
-const RST: (Sender, TcpFlags) = (Sender::Attacker, TcpFlags::RST);
-const RST_ACK: (Sender, TcpFlags) = (Sender::Attacker, TcpFlags(0x14));
-const FIN_ACK: (Sender, TcpFlags) = (Sender::Attacker, TcpFlags(0x11));
-const SYN_ACK: (Sender, TcpFlags) = (Sender::Attacker, TcpFlags(0x12));
-const ACCEPTED: (Sender, TcpFlags) = (Sender::Victim, TcpFlags(0x12));
-const REFUSED: (Sender, TcpFlags) = (Sender::Victim, TcpFlags(0x14));
-const DENIED: (Sender, TcpFlags) = (Sender::Victim, TcpFlags::RST);
 
 impl AttackKind {
-    /// All attacks, in their order in a trace that has all.
+    /// The attacks of `--attacks all`, in their order in a trace.
     pub const ALL: [AttackKind; 12] = [
         AttackKind::SynFlood,
         AttackKind::SynFloodOneSource,
@@ -74,6 +76,29 @@ impl AttackKind {
         AttackKind::FinStorm,
         AttackKind::SynAckReflection,
     ];
+
+    /// Floods against a table of flows: what fills it, or gets state into it by forged packets. Every
+    /// probe of one is the same exchange.
+    pub const FLOODS: [AttackKind; 13] = [
+        AttackKind::UnansweredSynFlood,
+        AttackKind::RepeatedSynFlood,
+        AttackKind::AnsweredSynFlood,
+        AttackKind::BlindAckFlood,
+        AttackKind::BlindDataFlood,
+        AttackKind::ChallengeAckFlood,
+        AttackKind::LateAckFlood,
+        AttackKind::AckFlood,
+        AttackKind::SynAckFlood,
+        AttackKind::RstFlood,
+        AttackKind::FinFlood,
+        AttackKind::BotnetFlood,
+        AttackKind::SubnetSynFlood,
+    ];
+
+    /// The attacks of `--attacks every`, in their order in a trace.
+    pub fn every() -> impl Iterator<Item = AttackKind> {
+        Self::ALL.into_iter().chain(Self::FLOODS)
+    }
 
     /// Its name on the command line and in the ground truth.
     pub const fn name(self) -> &'static str {
@@ -90,12 +115,25 @@ impl AttackKind {
             AttackKind::RstStorm => "rst_storm",
             AttackKind::FinStorm => "fin_storm",
             AttackKind::SynAckReflection => "synack_reflection",
+            AttackKind::UnansweredSynFlood => "unanswered_syn_flood",
+            AttackKind::RepeatedSynFlood => "repeated_syn_flood",
+            AttackKind::AnsweredSynFlood => "answered_syn_flood",
+            AttackKind::BlindAckFlood => "blind_ack_flood",
+            AttackKind::BlindDataFlood => "blind_data_flood",
+            AttackKind::ChallengeAckFlood => "challenge_ack_flood",
+            AttackKind::LateAckFlood => "late_ack_flood",
+            AttackKind::AckFlood => "ack_flood",
+            AttackKind::SynAckFlood => "synack_flood",
+            AttackKind::RstFlood => "rst_flood",
+            AttackKind::FinFlood => "fin_flood",
+            AttackKind::BotnetFlood => "botnet_flood",
+            AttackKind::SubnetSynFlood => "subnet_syn_flood",
         }
     }
 
-    /// The rule of `acsm` that should detect it.
-    pub const fn rule(self) -> &'static str {
-        match self {
+    /// The rule of `acsm` that should detect it; `None` where its flows look like connections.
+    pub const fn rule(self) -> Option<&'static str> {
+        let rule = match self {
             AttackKind::SynFlood | AttackKind::SynFloodOneSource => "syn_flood",
             // A single ACK without a session means little; at many ports of one host it is a scan.
             AttackKind::SynScan | AttackKind::PortScan | AttackKind::AckScan => "port_scan",
@@ -103,66 +141,68 @@ impl AttackKind {
             AttackKind::NullScan => "tcp_null_scan",
             AttackKind::XmasScan => "tcp_xmas_scan",
             AttackKind::HostSweep => "host_sweep",
-            AttackKind::RstStorm => "rst_storm",
-            AttackKind::FinStorm => "fin_storm",
-            AttackKind::SynAckReflection => "synack_flood",
-        }
-    }
-
-    /// The packets of a probe, which depend on a random number below 100.
-    pub const fn exchange(self, percent: u64) -> Exchange {
-        match (self, percent) {
-            // A full backlog does not answer.
-            (AttackKind::SynFlood | AttackKind::SynFloodOneSource, 0..50) => &[SYN, ACCEPTED],
-            (AttackKind::SynFlood | AttackKind::SynFloodOneSource, _) => &[SYN],
-            (AttackKind::SynScan, 0..2) => &[SYN, ACCEPTED, RST],
-            (AttackKind::PortScan, 0..2) => &[SYN, ACCEPTED, ACK, RST_ACK],
-            (AttackKind::SynScan | AttackKind::PortScan, _) => &[SYN, REFUSED],
-            // An open port is silent on the next three, a closed one resets.
-            (AttackKind::FinScan, 0..2) => &[FIN],
-            (AttackKind::FinScan, _) => &[FIN, REFUSED],
-            (AttackKind::NullScan, 0..2) => &[NULL],
-            (AttackKind::NullScan, _) => &[NULL, REFUSED],
-            (AttackKind::XmasScan, 0..2) => &[XMAS],
-            (AttackKind::XmasScan, _) => &[XMAS, REFUSED],
-            // This scan looks for a firewall.
-            (AttackKind::AckScan, 0..20) => &[ACK],
-            (AttackKind::AckScan, _) => &[ACK, DENIED],
-            (AttackKind::HostSweep, 0..10) => &[SYN, ACCEPTED, RST],
-            (AttackKind::HostSweep, 10..50) => &[SYN, REFUSED],
-            (AttackKind::HostSweep, _) => &[SYN],
-            (AttackKind::RstStorm, _) => &[RST],
-            (AttackKind::FinStorm, _) => &[FIN_ACK],
-            (AttackKind::SynAckReflection, 0..50) => &[SYN_ACK, DENIED],
-            (AttackKind::SynAckReflection, _) => &[SYN_ACK],
-        }
+            AttackKind::RstStorm | AttackKind::RstFlood => "rst_storm",
+            AttackKind::FinStorm | AttackKind::FinFlood => "fin_storm",
+            AttackKind::SynAckReflection | AttackKind::SynAckFlood => "synack_flood",
+            AttackKind::UnansweredSynFlood | AttackKind::RepeatedSynFlood => "syn_flood",
+            AttackKind::AnsweredSynFlood | AttackKind::SubnetSynFlood => "syn_flood",
+            AttackKind::BlindAckFlood | AttackKind::BlindDataFlood => return None,
+            AttackKind::ChallengeAckFlood | AttackKind::LateAckFlood => return None,
+            // In preset `operator` only.
+            AttackKind::AckFlood => "tcp_ack_scan",
+            AttackKind::BotnetFlood => return None,
+        };
+        Some(rule)
     }
 
     /// How many probes it has in a trace of `packets` packets, and how many per second.
     pub fn probes_and_rate(self, packets: u64) -> (u64, u64) {
         let (most, per_second) = match self {
-            AttackKind::SynFlood | AttackKind::SynFloodOneSource => (20_000, 2_000),
-            AttackKind::RstStorm | AttackKind::FinStorm => (20_000, 2_000),
             AttackKind::SynAckReflection => (20_000, 1_000),
             AttackKind::HostSweep => (5_000, 200),
-            _ => (2_000, 200),
+            AttackKind::SynScan | AttackKind::FinScan | AttackKind::NullScan => (2_000, 200),
+            AttackKind::XmasScan | AttackKind::AckScan | AttackKind::PortScan => (2_000, 200),
+            _ => (20_000, 2_000),
         };
         ((packets / 150).clamp(300, most), per_second)
     }
 }
 
+/// An attack of a trace, and its size if that is not the usual one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AttackSpec {
+    /// Which attack.
+    pub kind: AttackKind,
+    /// How many probes; usually one per 150 packets of the trace, from 300 to 20,000.
+    pub probes: Option<u64>,
+    /// How many probes per second, more where its time window is too short for that.
+    pub per_second: Option<u64>,
+}
+
+/// The attack in its usual size.
+impl From<AttackKind> for AttackSpec {
+    fn from(kind: AttackKind) -> Self {
+        AttackSpec { kind, probes: None, per_second: None }
+    }
+}
+
 /// The name of an attack that does not exist.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{name}` is no attack; there are all, {known}", known = AttackKind::ALL.map(AttackKind::name).join(", "))]
+#[error("`{name}` is no attack; there are all, every, {}", known_names())]
 pub struct UnknownAttack {
     name: String,
+}
+
+fn known_names() -> String {
+    let names: Vec<&str> = AttackKind::every().map(AttackKind::name).collect();
+    names.join(", ")
 }
 
 impl FromStr for AttackKind {
     type Err = UnknownAttack;
 
     fn from_str(name: &str) -> Result<Self, UnknownAttack> {
-        let known = Self::ALL.into_iter().find(|kind| kind.name() == name);
+        let known = Self::every().find(|kind| kind.name() == name);
         known.ok_or_else(|| UnknownAttack { name: name.to_owned() })
     }
 }
@@ -170,13 +210,18 @@ impl FromStr for AttackKind {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::HashSet;
 
     #[test]
     fn names_read_back_and_others_are_refused_with_the_list() {
-        for kind in AttackKind::ALL {
+        let mut names = HashSet::new();
+        for kind in AttackKind::every() {
             assert_eq!(kind.name().parse(), Ok(kind));
+            assert!(names.insert(kind.name()), "{} is there twice", kind.name());
         }
         let error = "smurf".parse::<AttackKind>().unwrap_err().to_string();
-        assert!(error.contains("smurf") && error.contains("synack_reflection"), "{error}");
+        assert!(error.contains("smurf"), "{error}");
+        assert!(names.iter().all(|name| error.contains(name)), "{error}");
+        assert!(error.contains(" all, every, "), "{error}");
     }
 }

@@ -101,7 +101,7 @@ enum Ending {
         late_packets: u64,
     },
     Reset,
-    /// Left open at the end of the trace.
+    /// Both sides fall silent.
     None,
 }
 
@@ -114,6 +114,8 @@ pub struct ConnectionPlan {
     pub packets: u64,
     /// No loss, no reset, no keep-alive.
     pub well_behaved: bool,
+    /// The probability of a silent end; `None`: a small one, and only for the last of a conversation.
+    pub silent_share: Option<f64>,
     /// Whether it asks for explicit congestion notification.
     pub ecn: bool,
     /// Whether it is the last of its conversation and may stay open.
@@ -183,6 +185,11 @@ impl Connection {
             6..12 if plan.is_last => Ending::None,
             _ => orderly,
         };
+        let ending = match plan.silent_share {
+            Some(share) if random.chance(share) => Ending::None,
+            Some(_) if ending == Ending::None => orderly,
+            _ => ending,
+        };
         let lossy = is_long && !plan.well_behaved;
         Connection {
             plan,
@@ -206,9 +213,9 @@ impl Connection {
         self.left == 0 || matches!(self.phase, Phase::LastAck | Phase::Reset | Phase::Refusal)
     }
 
-    /// Whether it was closed or reset, so that its ports are free again.
-    pub fn frees_ports(&self) -> bool {
-        self.ending != Ending::None
+    /// Whether it ends without FIN and RST, so that its ports are not free again.
+    pub fn ends_silently(&self) -> bool {
+        self.ending == Ending::None
     }
 
     /// The side that sends the next packet.
@@ -395,8 +402,14 @@ mod tests {
             for packets in 6..80 {
                 for seed in 0..200 {
                     let is_last = seed % 2 == 0;
-                    let (well_behaved, ecn) = (false, true);
-                    let plan = ConnectionPlan { coverage, packets, well_behaved, ecn, is_last };
+                    let plan = ConnectionPlan {
+                        coverage,
+                        packets,
+                        well_behaved: false,
+                        silent_share: [None, Some(0.5)][seed as usize / 2 % 2],
+                        ecn: true,
+                        is_last,
+                    };
                     let all = packets_of(plan, seed);
                     let included = all.iter().filter(|packet| coverage.includes(packet.side));
                     assert_eq!(included.count() as u64, packets, "{plan:?} {seed} {all:?}");
@@ -412,6 +425,7 @@ mod tests {
                 coverage: Coverage::Complete,
                 packets: 60,
                 well_behaved: true,
+                silent_share: None,
                 ecn: false,
                 is_last: true,
             };

@@ -25,8 +25,26 @@ pub struct ConversationPlan {
     pub end_nanos: u64,
     /// Only connections that are opened and closed properly: no loss, no resets.
     pub well_behaved: bool,
+    /// The share of connections that end silently; see [`ConnectionPlan::silent_share`].
+    pub silent_share: Option<f64>,
     /// Its random numbers.
     pub random: Random,
+}
+
+/// How many connections there were, and how many ended silently.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct EndingCounts {
+    /// Connections that were opened.
+    pub connections: u64,
+    /// Those that ended without FIN and RST.
+    pub silent: u64,
+}
+
+impl EndingCounts {
+    fn add(&mut self, connection: &Connection) {
+        self.connections += 1;
+        self.silent += u64::from(connection.ends_silently());
+    }
 }
 
 const MAX_CONNECTIONS: u64 = 8;
@@ -45,6 +63,7 @@ pub struct Conversation {
     ecn: bool,
     connection: Connection,
     connections_left: u64,
+    endings: EndingCounts,
     /// Of the client and of the server.
     ports: [u16; 2],
     pairs: [PairFlags; 2],
@@ -75,11 +94,13 @@ impl Conversation {
             ecn,
             connection,
             connections_left,
+            endings: EndingCounts::default(),
             ports: [client_port, server_port],
             pairs: [PairFlags::default(); 2],
             tuple_seen: [false; 2],
             five_tuples: 0,
         };
+        conversation.endings.add(&conversation.connection);
         while !conversation.plan.coverage.includes(conversation.connection.side()) {
             conversation.connection.send(&mut conversation.plan.random);
             conversation.connection.advance(&mut conversation.plan.random);
@@ -102,6 +123,11 @@ impl Conversation {
             self.connection.send(&mut self.plan.random);
         }
         Step { segment, next_nanos: None }
+    }
+
+    /// The counts of its connections so far; those that were never open are none.
+    pub fn endings(&self) -> EndingCounts {
+        if self.plan.coverage.can_grow() { self.endings } else { EndingCounts::default() }
     }
 
     /// Whether all of its packets are in the trace.
@@ -135,6 +161,7 @@ impl Conversation {
             ack: packet.ack,
             flags: packet.flags,
             payload_bytes: packet.payload_bytes,
+            bad_checksum: false,
         }
     }
 
@@ -154,7 +181,7 @@ impl Conversation {
 
     /// A further connection: from another port, or once more from the same after its close.
     fn reopen(&mut self) {
-        let may_reuse = self.connection.frees_ports() && !self.plan.well_behaved;
+        let may_reuse = !self.connection.ends_silently() && !self.plan.well_behaved;
         if !(may_reuse && self.plan.random.chance(0.25)) {
             let next = (self.ports[0] - FIRST_CLIENT_PORT + 1) % CLIENT_PORTS;
             self.ports[0] = FIRST_CLIENT_PORT + next;
@@ -162,6 +189,7 @@ impl Conversation {
         }
         self.connections_left = self.connections_left.saturating_sub(1);
         self.connection = open(&mut self.plan, self.connections_left, self.ecn, false);
+        self.endings.add(&self.connection);
     }
 
     fn delay_nanos(&mut self, delay: Delay) -> u64 {
@@ -208,6 +236,7 @@ fn open(plan: &mut ConversationPlan, further: u64, ecn: bool, is_first: bool) ->
             _ => MIN_CONNECTION_PACKETS + plan.random.below(spare),
         },
         well_behaved: plan.well_behaved,
+        silent_share: plan.silent_share,
         ecn,
         is_last: further == 0,
     };

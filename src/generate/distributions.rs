@@ -16,6 +16,8 @@ pub enum RandomStream {
     BackbonePair,
     /// Which of these pairs carry FIN and RST.
     BackboneMarks,
+    /// All about one long-lived connection.
+    LongLived,
     /// The packets of a probe.
     Attack(AttackKind),
     /// The sequence numbers of a probe.
@@ -30,6 +32,7 @@ impl RandomStream {
             RandomStream::Client => 2,
             RandomStream::BackbonePair => 3,
             RandomStream::BackboneMarks => 4,
+            RandomStream::LongLived => 5,
             RandomStream::Attack(kind) => 0x100 + kind as u64,
             RandomStream::AttackNumbers(kind) => 0x200 + kind as u64,
         };

@@ -3,6 +3,9 @@
 use std::io::Write;
 
 use super::attack::{self, Attack};
+use super::attack_kind::AttackSpec;
+use super::conversation::EndingCounts;
+use super::long_lived::{LongLived, LongLivedSpec};
 use super::paper::{Paper, PaperSpec};
 use super::realistic::{Realistic, RealisticSpec};
 use super::schedule::{Schedule, Start, Talker};
@@ -16,6 +19,7 @@ use crate::capture::{PcapHeader, PcapWriter};
 pub struct Trace {
     spec: TraceSpec,
     base: Base,
+    long_lived: LongLived,
     attacks: Vec<Attack>,
 }
 
@@ -31,23 +35,39 @@ impl Trace {
         check(&spec)?;
         let attacks = attack::plan(&spec.attacks, spec.seed, spec.packets, spec.duration_nanos);
         let attack_packets: u64 = attacks.iter().map(Attack::total_packets).sum();
-        let packets = spec.packets.saturating_sub(attack_packets);
+        let long_lived = LongLived::new(LongLivedSpec {
+            connections: spec.long_lived,
+            seed: spec.seed,
+            duration_nanos: spec.duration_nanos,
+            ipv6_share: spec.ipv6_share,
+        });
+        let added_packets = attack_packets.saturating_add(long_lived.total_packets());
+        let packets = spec.packets.saturating_sub(added_packets);
         let (base, base_needs) = plan_base(&spec, packets);
-        let needed = base_needs + attack_packets;
+        let needed = base_needs.saturating_add(added_packets);
         if spec.packets < needed {
-            let (packets, flows) = (spec.packets, spec.flows);
-            let with_attacks = !attacks.is_empty();
-            return Err(TraceError::TooFewPackets { packets, flows, needed, with_attacks });
+            return Err(TraceError::TooFewPackets {
+                packets: spec.packets,
+                flows: spec.flows,
+                needed,
+                with_attacks: !attacks.is_empty(),
+                with_long_lived: spec.long_lived > 0,
+            });
         }
-        Ok(Trace { spec, base, attacks })
+        Ok(Trace { spec, base, long_lived, attacks })
     }
 
     /// Writes the trace as a pcap file and returns its ground truth.
     pub fn write(self, out: impl Write) -> Result<Truth, TraceError> {
-        let Trace { spec, base, attacks } = self;
+        let Trace { spec, base, long_lived, attacks } = self;
+        let attacks = attacks.into_iter().map(|attack| Start {
+            at_nanos: attack.start_nanos(),
+            talker: Talker::Attack(Box::new(attack)),
+        });
+        let added = merge(long_lived, attacks);
         match base {
-            Base::Realistic(base) => write(&spec, merge(base, attacks), out),
-            Base::Paper(base) => write(&spec, merge(base, attacks), out),
+            Base::Realistic(base) => write(&spec, merge(base, added), out),
+            Base::Paper(base) => write(&spec, merge(base, added), out),
         }
     }
 }
@@ -62,8 +82,9 @@ fn check(spec: &TraceSpec) -> Result<(), TraceError> {
     if let Some((_, what)) = positive.into_iter().find(|(number, _)| *number == 0) {
         return Err(TraceError::Zero { what });
     }
-    if spec.flows > TraceSpec::MAX_FLOWS {
-        return Err(TraceError::TooManyFlows { flows: spec.flows, limit: TraceSpec::MAX_FLOWS });
+    let flows = spec.flows.saturating_add(spec.long_lived.saturating_mul(2));
+    if flows > TraceSpec::MAX_FLOWS {
+        return Err(TraceError::TooManyFlows { flows, limit: TraceSpec::MAX_FLOWS });
     }
     if spec.packets > TraceSpec::MAX_PACKETS {
         return Err(TraceError::TooManyPackets);
@@ -74,18 +95,39 @@ fn check(spec: &TraceSpec) -> Result<(), TraceError> {
     if spec.well_behaved && spec.profile == Profile::Paper {
         return Err(TraceError::WellBehavedPaper);
     }
+    if spec.profile == Profile::Paper && (spec.silent_share.is_some() || spec.long_lived > 0) {
+        return Err(TraceError::OneWayPaper);
+    }
+    if spec.well_behaved && spec.silent_share.is_some_and(|share| share > 0.0) {
+        return Err(TraceError::WellBehavedSilence);
+    }
     if spec.well_behaved && !spec.attacks.is_empty() {
         return Err(TraceError::WellBehavedAttacks);
     }
     if spec.well_behaved && spec.flows % 2 == 1 {
         return Err(TraceError::OddFlows { flows: spec.flows });
     }
+    spec.attacks.iter().try_for_each(check_attack)
+}
+
+fn check_attack(attack: &AttackSpec) -> Result<(), TraceError> {
+    if attack.probes == Some(0) {
+        return Err(TraceError::Zero { what: "the number of probes" });
+    }
+    if attack.per_second == Some(0) {
+        return Err(TraceError::Zero { what: "the number of probes per second" });
+    }
+    let (attack, probes, limit) =
+        (attack.kind.name(), attack.probes.unwrap_or(0), attack.kind.max_probes());
+    if probes > limit {
+        return Err(TraceError::TooManyProbes { attack, probes, limit });
+    }
     Ok(())
 }
 
 /// The ordinary traffic of a profile for `packets` packets, and how many it needs at least.
 fn plan_base(spec: &TraceSpec, packets: u64) -> (Base, u64) {
-    let TraceSpec { flows, seed, duration_nanos, ipv6_share, well_behaved, .. } = *spec;
+    let TraceSpec { flows, seed, duration_nanos, .. } = *spec;
     match spec.profile {
         Profile::Realistic => {
             let base = Realistic::new(RealisticSpec {
@@ -93,8 +135,9 @@ fn plan_base(spec: &TraceSpec, packets: u64) -> (Base, u64) {
                 packets,
                 seed,
                 duration_nanos,
-                ipv6_share,
-                well_behaved,
+                ipv6_share: spec.ipv6_share,
+                well_behaved: spec.well_behaved,
+                silent_share: spec.silent_share,
             });
             let needed = base.needed_packets();
             (Base::Realistic(base), needed)
@@ -107,19 +150,15 @@ fn plan_base(spec: &TraceSpec, packets: u64) -> (Base, u64) {
     }
 }
 
-/// Merges ordinary traffic and attacks in the order of their starts.
-fn merge(base: impl Iterator<Item = Start>, attacks: Vec<Attack>) -> impl Iterator<Item = Start> {
-    let mut base = base.peekable();
-    let mut attacks = attacks
-        .into_iter()
-        .map(|attack| Start {
-            at_nanos: attack.start_nanos(),
-            talker: Talker::Attack(Box::new(attack)),
-        })
-        .peekable();
+/// Merges talkers in the order of their starts; of two at the same time, that of `a` is first.
+fn merge(
+    a: impl Iterator<Item = Start>,
+    b: impl Iterator<Item = Start>,
+) -> impl Iterator<Item = Start> {
+    let (mut a, mut b) = (a.peekable(), b.peekable());
     std::iter::from_fn(move || {
-        let attack_at = attacks.peek().map_or(u64::MAX, |start| start.at_nanos);
-        base.next_if(|start| start.at_nanos <= attack_at).or_else(|| attacks.next())
+        let b_starts = b.peek().map_or(u64::MAX, |start| start.at_nanos);
+        a.next_if(|start| start.at_nanos <= b_starts).or_else(|| b.next())
     })
 }
 
@@ -169,6 +208,16 @@ fn add_finished(trace: &mut TraceCounts, talker: &Talker, has_flags: bool) {
             let flows =
                 if complete { &mut trace.clean_flows } else { &mut trace.partly_seen_flows };
             *flows += counts.flows;
+            if complete {
+                let EndingCounts { connections, silent } = conversation.endings();
+                trace.endings.connections += connections;
+                trace.endings.silent += silent;
+            }
+            counts
+        }
+        Talker::LongLived(connection) => {
+            let counts = connection.counts();
+            trace.long_lived_flows += counts.flows;
             counts
         }
         Talker::OneWayPair(pair) => {

@@ -4,10 +4,13 @@
 //!
 //! - The same [`TraceSpec`] gives the same bytes on every machine.
 //! - A trace has exactly as many packets as specified, attacks included; and exactly as many flows
-//!   (directed address pairs, as `acsm inspect` counts them), to which those of attacks are added.
-//! - Packets are in time order, from [`TraceSpec::START`] on; sequence and acknowledgement numbers
-//!   agree; checksums are right for payloads of zeros, which is what they are.
-//! - Memory is proportional to the conversations active at once, not to the length of the trace.
+//!   (directed address pairs, as `acsm inspect` counts them), to which those of attacks and of long-lived
+//!   connections are added.
+//! - Packets are in time order, from [`TraceSpec::START`] on. Sequence and acknowledgement numbers
+//!   agree except where an attacker guesses: in a connection their sum is the same in both directions, but
+//!   for data in flight. Checksums are right for payloads of zeros, which is what they are, except
+//!   where an attacker wants the victim to drop a packet.
+//! - Memory is proportional to the conversations and probes active at once, not to the length of the trace.
 //!
 //! # Usage
 //!
@@ -35,19 +38,25 @@
 //! | `truth`, `counts` | the ground truth, and the counts of flows in it |
 //! | `realistic`, `paper` | the profiles of ordinary traffic |
 //! | `conversation`, `connection`, `one_way` | TCP connections, packet by packet |
-//! | `attack`, `attack_kind` | attacks |
+//! | `long_lived`, `long_lived_connection` | connections as long as the trace |
+//! | `attack_kind`, `exchange`, `attack_ends` | attacks: names and sizes, packets, addresses |
+//! | `attack` | an attack, probe by probe |
 //! | `schedule` | packets of all senders in time order |
 //! | `segment` | the bytes of a packet |
 //! | `address_plan`, `distributions` | addresses; random sizes and times |
 
 mod address_plan;
 mod attack;
+mod attack_ends;
 mod attack_kind;
 mod connection;
 mod conversation;
 mod counts;
 mod distributions;
+mod exchange;
 mod generator;
+mod long_lived;
+mod long_lived_connection;
 mod one_way;
 pub mod paper;
 pub mod realistic;
@@ -57,9 +66,9 @@ mod spec;
 mod truth;
 
 pub use crate::capture::Precision;
-pub use attack_kind::{AttackKind, UnknownAttack};
+pub use attack_kind::{AttackKind, AttackSpec, UnknownAttack};
 pub use counts::FlowCounts;
 pub use generator::Trace;
 pub use segment::Link;
 pub use spec::{Format, Profile, TraceError, TraceSpec};
-pub use truth::{AttackTruth, Part, Truth};
+pub use truth::{AttackTruth, Part, SilentEnds, Truth};

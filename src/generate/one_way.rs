@@ -70,6 +70,7 @@ impl OneWayPair {
             ack: if has_ack { self.ack } else { 0 },
             flags,
             payload_bytes,
+            bad_checksum: false,
         };
         let controls = flags.0 & (TcpFlags::SYN.0 | TcpFlags::FIN.0);
         self.seq = self.seq.wrapping_add(u32::from(payload_bytes) + controls.count_ones());

@@ -30,6 +30,9 @@ pub struct RealisticSpec {
     pub ipv6_share: f64,
     /// Only connections that are opened and closed properly.
     pub well_behaved: bool,
+    /// The share of connections that end silently; `None`: a few of those that are the last between
+    /// their hosts.
+    pub silent_share: Option<f64>,
 }
 
 /// The share of flows that are captured in one direction only.
@@ -159,6 +162,7 @@ impl Iterator for Realistic {
             packets,
             end_nanos: self.spec.duration_nanos,
             well_behaved: self.spec.well_behaved,
+            silent_share: self.spec.silent_share,
             random,
         });
         Some(Start { at_nanos, talker: Talker::Conversation(conversation) })

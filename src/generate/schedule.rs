@@ -9,6 +9,7 @@ use std::iter::Peekable;
 
 use super::attack::Attack;
 use super::conversation::Conversation;
+use super::long_lived_connection::LongLivedConnection;
 use super::one_way::OneWayPair;
 use super::segment::{Segment, Step};
 
@@ -17,6 +18,8 @@ use super::segment::{Segment, Step};
 pub enum Talker {
     /// Two hosts and their connections.
     Conversation(Conversation),
+    /// A connection as long as the trace.
+    LongLived(LongLivedConnection),
     /// One direction of a backbone link.
     OneWayPair(OneWayPair),
     /// An attack.
@@ -27,6 +30,7 @@ impl Talker {
     fn step(&mut self, now: u64) -> Step {
         match self {
             Talker::Conversation(conversation) => conversation.step(now),
+            Talker::LongLived(connection) => connection.step(now),
             Talker::OneWayPair(pair) => pair.step(now),
             Talker::Attack(attack) => attack.step(now),
         }
@@ -117,6 +121,7 @@ mod tests {
             duration_nanos: 300_000_000_000,
             ipv6_share: 0.1,
             well_behaved: false,
+            silent_share: None,
         };
         let mut schedule = Schedule::new(Realistic::new(spec));
         let (mut packets, mut last_nanos, mut finished) = (0, 0, 0);

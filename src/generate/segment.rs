@@ -20,6 +20,7 @@ pub struct Segment {
     pub ack: u32,
     pub flags: TcpFlags,
     pub payload_bytes: u16,
+    pub bad_checksum: bool,
 }
 
 /// A packet that is sent now, and when its sender sends the next one.
@@ -98,7 +99,7 @@ impl Segment {
         };
         let tcp = self.tcp_header(options.len());
         let sum = pseudo_sum + sum_words(&tcp) + sum_words(options);
-        let checksum = fold(sum);
+        let checksum = fold(sum) ^ u16::from(self.bad_checksum);
         out.put(&tcp[..16]);
         out.put(&checksum.to_be_bytes());
         out.put(&[0, 0]);
@@ -210,6 +211,7 @@ mod tests {
             ack: 0x89ab_cdef,
             flags,
             payload_bytes,
+            bad_checksum: false,
         }
     }
 
@@ -249,6 +251,21 @@ mod tests {
                 assert_eq!(tcp.checksum(), expected);
             }
         }
+    }
+
+    #[test]
+    fn a_bad_checksum_is_the_only_difference() {
+        let right = segment("10.0.0.1", "10.0.0.2", TcpFlags::ACK, 0);
+        let wrong = Segment { bad_checksum: true, ..right };
+        let bytes = |segment: Segment| segment.headers(Link::Raw).bytes;
+        let differ: Vec<usize> = bytes(right)
+            .iter()
+            .zip(bytes(wrong))
+            .enumerate()
+            .filter(|(_, (a, b))| **a != *b)
+            .map(|(at, _)| at)
+            .collect();
+        assert_eq!(differ, [37], "in the checksum of TCP after an IPv4 header");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::attack_kind::AttackKind;
+use super::attack_kind::AttackSpec;
 use super::paper::PAPER_FLOWS;
 use super::segment::Link;
 use crate::capture::Precision;
@@ -45,7 +45,8 @@ pub struct TraceSpec {
     pub profile: Profile,
     /// How many packets, exactly, attacks included.
     pub packets: u64,
-    /// How many flows (directed address pairs), exactly; those of attacks are added.
+    /// How many flows (directed address pairs), exactly; those of attacks and of long-lived connections
+    /// are added.
     pub flows: u64,
     /// Seed of all random numbers.
     pub seed: u64,
@@ -55,8 +56,13 @@ pub struct TraceSpec {
     pub ipv6_share: f64,
     /// Only connections that are opened and closed properly (realistic only).
     pub well_behaved: bool,
+    /// The share of connections that end silently, without FIN or RST (realistic only); `None`: a few of
+    /// those that are the last between their hosts.
+    pub silent_share: Option<f64>,
+    /// How many connections live as long as the trace and talk regularly (realistic only).
+    pub long_lived: u64,
     /// Attacks, each once, in this order.
-    pub attacks: Vec<AttackKind>,
+    pub attacks: Vec<AttackSpec>,
     /// How packets are written to the file.
     pub format: Format,
 }
@@ -91,6 +97,8 @@ impl TraceSpec {
             duration_nanos: duration_secs * NANOS_PER_SEC,
             ipv6_share: 0.1,
             well_behaved: false,
+            silent_share: None,
+            long_lived: 0,
             attacks: Vec::new(),
             format: Format {
                 link: Link::Raw,
@@ -121,18 +129,32 @@ pub enum TraceError {
     },
     /// Too few packets for the flows.
     #[error(
-        "{packets} packets are too few for {flows} flows{attacks}: these need at least {needed}",
-        attacks = if *with_attacks { " and the attacks" } else { "" }
+        "{packets} packets are too few for {flows} flows{and}: these need at least {needed}",
+        and = additions(*with_attacks, *with_long_lived)
     )]
     TooFewPackets {
         /// The number in the specification.
         packets: u64,
         /// The number of flows in the specification.
         flows: u64,
-        /// How many packets these flows and attacks need at least.
+        /// How many packets these flows and all that is added to them need at least.
         needed: u64,
         /// Whether there are attacks.
         with_attacks: bool,
+        /// Whether there are long-lived connections.
+        with_long_lived: bool,
+    },
+    /// More probes than an attack has different addresses and ports for.
+    #[error(
+        "{probes} probes of {attack} are too many: its addresses and ports are enough for {limit}"
+    )]
+    TooManyProbes {
+        /// The name of the attack.
+        attack: &'static str,
+        /// The number in the specification.
+        probes: u64,
+        /// The largest number.
+        limit: u64,
     },
     /// Well-behaved connections have two directions.
     #[error(
@@ -156,9 +178,28 @@ pub enum TraceError {
     /// Attacks are not well-behaved.
     #[error("a well-behaved trace has no attacks in it")]
     WellBehavedAttacks,
+    /// Silent ends are not proper ones.
+    #[error("a well-behaved trace has no connections that end silently")]
+    WellBehavedSilence,
+    /// The paper profile has one direction of connections only.
+    #[error(
+        "the paper profile sees one direction of connections, few of which end: it has neither a share \
+         of silent ends nor long-lived connections"
+    )]
+    OneWayPaper,
     /// The trace could not be written.
     #[error("cannot write the trace")]
     Io(#[from] io::Error),
+}
+
+/// What needs packets beside the flows.
+const fn additions(with_attacks: bool, with_long_lived: bool) -> &'static str {
+    match (with_attacks, with_long_lived) {
+        (false, false) => "",
+        (true, false) => " and the attacks",
+        (false, true) => " and the long-lived connections",
+        (true, true) => ", the long-lived connections and the attacks",
+    }
 }
 
 impl TraceError {

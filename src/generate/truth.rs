@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::address_plan::{
-    BACKBONE_DESTINATIONS, BACKBONE_SOURCES, CLEAN_CLIENTS, CLEAN_SERVERS, DualNetwork, Network,
-    PARTIAL_CLIENTS, PARTIAL_SERVERS,
+    BACKBONE_DESTINATIONS, BACKBONE_SOURCES, CLEAN_CLIENTS, CLEAN_SERVERS, DualNetwork,
+    LONG_LIVED_CLIENTS, LONG_LIVED_SERVERS, Network, PARTIAL_CLIENTS, PARTIAL_SERVERS,
 };
 use super::attack::AttackRecord;
+use super::conversation::EndingCounts;
 use super::counts::FlowCounts;
 use super::spec::{Profile, TraceSpec};
 use crate::time::Timestamp;
@@ -36,6 +37,12 @@ pub struct Truth {
     pub attacks: Vec<AttackTruth>,
     pub clean: Part,
     pub partly_seen: Part,
+    /// Present if there are long-lived connections.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub long_lived: Option<Part>,
+    /// Present if the share of silent ends was specified.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub silent_ends: Option<SilentEnds>,
     /// Size of the pcap file.
     #[serde(skip)]
     pub file_bytes: u64,
@@ -49,7 +56,8 @@ const LISTED_PORTS: usize = 16;
 #[allow(missing_docs)] // named as in the ground truth
 pub struct AttackTruth {
     pub name: &'static str,
-    pub rule: &'static str,
+    /// `null` if no rule detects it.
+    pub rule: Option<&'static str>,
     /// The address, or the network of the addresses if `attacker_count` is more than 1.
     pub attackers: Vec<String>,
     pub attacker_count: u64,
@@ -75,6 +83,17 @@ pub struct Part {
     pub flows: u64,
 }
 
+/// How many of the connections in `clean` ended silently.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct SilentEnds {
+    /// The probability in the specification.
+    pub share: f64,
+    /// Connections that were opened.
+    pub connections: u64,
+    /// Those that ended without FIN and RST.
+    pub silent: u64,
+}
+
 /// The counts that are added up while a trace is written.
 #[derive(Debug, Clone, Default)]
 pub(super) struct TraceCounts {
@@ -84,6 +103,9 @@ pub(super) struct TraceCounts {
     pub counts: FlowCounts,
     pub clean_flows: u64,
     pub partly_seen_flows: u64,
+    pub long_lived_flows: u64,
+    /// Of the connections of clean flows.
+    pub endings: EndingCounts,
     pub first_time: Option<Timestamp>,
     pub last_time: Option<Timestamp>,
     pub attacks: Vec<AttackRecord>,
@@ -94,6 +116,7 @@ impl TraceCounts {
         let shown = |time: Option<Timestamp>| time.map(|time| time.to_string());
         self.attacks.sort_by_key(|attack| attack.first_nanos);
         let attacks = self.attacks.iter().map(|attack| attack_truth(spec, attack)).collect();
+        let EndingCounts { connections, silent } = self.endings;
         let (clean, partly_seen) = parts(spec.profile, self.clean_flows, self.partly_seen_flows);
         Truth {
             profile: spec.profile.name(),
@@ -112,6 +135,8 @@ impl TraceCounts {
             attacks,
             clean,
             partly_seen,
+            long_lived: (spec.long_lived > 0).then(|| long_lived(self.long_lived_flows)),
+            silent_ends: spec.silent_share.map(|share| SilentEnds { share, connections, silent }),
             file_bytes,
         }
     }
@@ -136,9 +161,23 @@ fn attack_truth(spec: &TraceSpec, attack: &AttackRecord) -> AttackTruth {
     }
 }
 
+fn shown(networks: &[Network]) -> Vec<String> {
+    networks.iter().map(Network::to_string).collect()
+}
+
+fn both(clients: DualNetwork, servers: DualNetwork) -> Vec<String> {
+    shown(&[clients.v4, clients.v6, servers.v4, servers.v6])
+}
+
+fn long_lived(flows: u64) -> Part {
+    Part {
+        what: "connections that live as long as the trace: an alert of severity 1 or 2 on them is false",
+        networks: both(LONG_LIVED_CLIENTS, LONG_LIVED_SERVERS),
+        flows,
+    }
+}
+
 fn parts(profile: Profile, clean_flows: u64, partly_seen_flows: u64) -> (Part, Part) {
-    let shown = |networks: &[Network]| networks.iter().map(Network::to_string).collect();
-    let both = |a: DualNetwork, b: DualNetwork| shown(&[a.v4, a.v6, b.v4, b.v6]);
     let partial_networks = match profile {
         Profile::Realistic => both(PARTIAL_CLIENTS, PARTIAL_SERVERS),
         Profile::Paper => shown(&[BACKBONE_SOURCES, BACKBONE_DESTINATIONS]),

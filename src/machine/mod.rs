@@ -12,7 +12,7 @@
 //! let rules = Rules::load("tcp-flags")?;
 //! let outcome = rules.machine.step(Lookup::Absent, Direction::Forward, TcpFlags::FIN, false);
 //! let Next::Go(state) = outcome.next else { panic!("a first packet makes a flow") };
-//! assert_eq!(rules.machine.state(state).map(|state| state.name.as_str()), Some("fin"));
+//! assert_eq!(rules.machine.state_name(state), "fin");
 //! # Ok::<(), acsm::machine::RulesError>(())
 //! ```
 

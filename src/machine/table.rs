@@ -128,9 +128,15 @@ impl Machine {
         std::array::from_fn(is)
     }
 
-    /// What is known about a state of this machine.
-    pub fn state(&self, state: State) -> Option<&StateInfo> {
-        self.states.get(state.index())
+    /// Which states are half-open or over, by index.
+    pub fn half_open_or_over(&self) -> [bool; State::LIMIT] {
+        let is = |state: &StateInfo| state.half_open || state.lingering;
+        std::array::from_fn(|index| self.states.get(index).is_some_and(is))
+    }
+
+    /// The name of a state; "?" if the machine does not have it.
+    pub fn state_name(&self, state: State) -> &str {
+        self.states.get(state.index()).map_or("?", |info| info.name.as_str())
     }
 
     /// The machine with these states (at most [`State::LIMIT`]) whose steps from known and absent

@@ -13,6 +13,8 @@ pub const DST_PORT: u16 = 80;
 /// SYN and ECE.
 pub const FLAGS: u8 = 0x42;
 pub const PAYLOAD: &[u8] = b"payload";
+pub const SEQUENCE: u32 = 0xffff_fff0;
+pub const ACKNOWLEDGEMENT: u32 = 0x0001_0203;
 
 /// Where in a frame that ends with [`tcp`]'s segment the flags byte lies, from the end.
 pub const FLAGS_FROM_END: usize = PAYLOAD.len() + 20 - 13;
@@ -29,8 +31,9 @@ pub fn tcp() -> Vec<u8> {
 pub fn tcp_with(data_offset: u8, flags: u8) -> Vec<u8> {
     let (src_port, dst_port) = (SRC_PORT.to_be_bytes(), DST_PORT.to_be_bytes());
     let options = vec![1; usize::from(data_offset).saturating_sub(5) * 4];
-    let fixed = [0, 0, 0, 1, 0, 0, 0, 2, data_offset << 4, flags, 2, 0, 0, 0, 0, 0];
-    concat(&[&src_port, &dst_port, &fixed, &options, PAYLOAD])
+    let numbers = [SEQUENCE, ACKNOWLEDGEMENT].map(u32::to_be_bytes);
+    let fixed = [data_offset << 4, flags, 2, 0, 0, 0, 0, 0];
+    concat(&[&src_port, &dst_port, numbers.as_flattened(), &fixed, &options, PAYLOAD])
 }
 
 pub fn udp(src_port: u16, dst_port: u16, payload: &[u8]) -> Vec<u8> {

@@ -52,7 +52,7 @@ fn walk_one(packets: &str, turned: bool) -> Walk {
             }
         }
     }
-    let name = state.map_or("absent", |state| &RULES.machine.state(state).unwrap().name);
+    let name = state.map_or("absent", |state| RULES.machine.state_name(state));
     Walk { state: name.to_owned(), alerts, marks }
 }
 

@@ -24,7 +24,7 @@ fn defined(before: Option<&str>, flags: TcpFlags) -> (&'static str, bool, bool) 
 }
 
 fn name(machine: &Machine, state: State) -> &str {
-    &machine.state(state).expect("a state of the machine").name
+    machine.state_name(state)
 }
 
 #[test]

@@ -77,6 +77,7 @@ impl Wire {
             flags,
             vlan: [0; 2],
             payload_bytes: payload,
+            sequence_sum: 0,
             wire_bytes: 60 + payload,
         };
         let fired = &mut self.fired;

@@ -78,12 +78,13 @@ fn link_types_are_those_that_are_parsed() {
 #[test]
 fn attacks_are_listed_with_their_rules() {
     let generate = document("generate.md");
-    for kind in AttackKind::ALL {
+    for kind in AttackKind::every() {
         let row = generate.lines().find(|line| line.starts_with(&format!("| `{}` |", kind.name())));
         let row = row.unwrap_or_else(|| panic!("{} is missing", kind.name()));
-        assert!(row.ends_with(&format!("| `{}` |", kind.rule())), "{row}");
+        let rule = kind.rule().map_or("| none |".into(), |rule| format!("| `{rule}` |"));
+        assert!(row.ends_with(&rule), "{row}");
     }
-    assert_eq!(first_column(section(&generate, "Attacks")).len(), AttackKind::ALL.len());
+    assert_eq!(first_column(section(&generate, "Attacks")).len(), AttackKind::every().count());
 }
 
 #[test]

@@ -50,6 +50,7 @@
 //! | `cell_filter` | filters of shared cells, with a [`CellRule`] each: `sbf`, `kbf`, `bhbf` |
 //! | `codes` | codes for states, of `kbf` and `bhbf` |
 //! | `dbf`, `fcf`, `exact` | the other structures |
+//! | [`pending`] | not a store: where flows wait until both of their ends have been heard |
 //! | `recycling`, `gate` | stores that empty themselves; admission with the second packet |
 //! | `static_set` | not a store of flows: Bloom-α, for sets that never change |
 //!
@@ -77,6 +78,7 @@ mod kbf;
 mod layout;
 mod line;
 pub mod memory;
+pub mod pending;
 mod recycling;
 pub mod rng;
 mod sbf;

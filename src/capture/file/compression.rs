@@ -16,7 +16,7 @@ use lzma_rust2::XzReader;
 use ruzstd::decoding::errors::FrameDecoderError;
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder as ZstdDecoder};
 
-use super::buffer::{BlockBuffer, ByteOrder};
+use super::buffer::BlockBuffer;
 
 /// The largest window or dictionary a stream may ask for: the default limit of `zstd -d`, and twice
 /// what `xz -9` needs.
@@ -199,7 +199,8 @@ impl Members {
         }
         input.has(8);
         if self.compression != Compression::Gzip && skippable(input.unread()) {
-            let length = ByteOrder::Little.u32_at(input.unread(), 4);
+            let length = input.unread().get(4..).and_then(|rest| rest.first_chunk());
+            let length = length.map(|bytes| u32::from_le_bytes(*bytes));
             let skipped = length.is_some_and(|length| input.skip(8 + u64::from(length)));
             return if skipped { Ok(State::BetweenMembers(input)) } else { Err(cut_short()) };
         }

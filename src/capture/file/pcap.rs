@@ -13,7 +13,7 @@ use std::io::BufRead as _;
 use std::iter;
 use std::time::Duration;
 
-use super::buffer::{BlockBuffer, ByteOrder, Flaw, MAX_CAPTURED_BYTES, Record};
+use super::buffer::{BlockBuffer, Flaw, MAX_CAPTURED_BYTES, Record};
 use crate::capture::{Frame, LinkType, PacketSlots};
 use crate::time::{NANOS_PER_SEC, Timestamp};
 
@@ -193,5 +193,59 @@ impl PcapReader {
         let what = format!("packet record claims {captured} bytes");
         self.flaw = Some(Flaw { offset: self.buffer.offset(), what });
         None
+    }
+}
+
+/// The byte order in which a capture wrote its numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ByteOrder {
+    Little,
+    Big,
+}
+
+impl ByteOrder {
+    #[inline]
+    pub fn u16(self, bytes: [u8; 2]) -> u16 {
+        match self {
+            ByteOrder::Little => u16::from_le_bytes(bytes),
+            ByteOrder::Big => u16::from_be_bytes(bytes),
+        }
+    }
+
+    #[inline]
+    pub fn u32(self, bytes: [u8; 4]) -> u32 {
+        match self {
+            ByteOrder::Little => u32::from_le_bytes(bytes),
+            ByteOrder::Big => u32::from_be_bytes(bytes),
+        }
+    }
+
+    #[inline]
+    pub fn u64(self, bytes: [u8; 8]) -> u64 {
+        match self {
+            ByteOrder::Little => u64::from_le_bytes(bytes),
+            ByteOrder::Big => u64::from_be_bytes(bytes),
+        }
+    }
+
+    /// Several 32-bit numbers, with one branch on the byte order for all of them.
+    #[inline(always)]
+    pub fn u32s<const COUNT: usize>(self, bytes: &[[u8; 4]; COUNT]) -> [u32; COUNT] {
+        match self {
+            ByteOrder::Little => std::array::from_fn(|n| u32::from_le_bytes(bytes[n])),
+            ByteOrder::Big => std::array::from_fn(|n| u32::from_be_bytes(bytes[n])),
+        }
+    }
+
+    /// The 16-bit number at `offset`, if `bytes` reaches that far.
+    #[inline]
+    pub fn u16_at(self, bytes: &[u8], offset: usize) -> Option<u16> {
+        bytes.get(offset..)?.first_chunk().map(|chunk| self.u16(*chunk))
+    }
+
+    /// The 32-bit number at `offset`, if `bytes` reaches that far.
+    #[inline]
+    pub fn u32_at(self, bytes: &[u8], offset: usize) -> Option<u32> {
+        bytes.get(offset..)?.first_chunk().map(|chunk| self.u32(*chunk))
     }
 }

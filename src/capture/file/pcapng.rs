@@ -17,7 +17,8 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::buffer::{BlockBuffer, ByteOrder, Flaw, MAX_CAPTURED_BYTES, Record};
+use super::buffer::{BlockBuffer, Flaw, MAX_CAPTURED_BYTES, Record};
+use super::pcap::ByteOrder;
 use super::pcapng_interface::Interface;
 use crate::capture::LinkType;
 use crate::time::Timestamp;

@@ -1,6 +1,6 @@
 //! The interface description of pcapng: link type, and how timestamps become nanoseconds.
 
-use super::buffer::ByteOrder;
+use super::pcap::ByteOrder;
 use crate::capture::LinkType;
 use crate::time::{NANOS_PER_SEC, Timestamp};
 

@@ -6,7 +6,7 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `fast` | [`Parser`], and the fast path for the common headers |
+//! | `parser` | [`Parser`], with the fast path for the common headers; [`PacketSlots`], [`FrameCounts`] |
 //! | `walk` | the general parser, one header at a time |
 //! | `layer` | the layers that `walk` goes through, and the bytes not parsed yet |
 //! | `link/` | link types: Ethernet and VLAN tags, MPLS, 802.11, PPP, Linux cooked, … |
@@ -29,16 +29,16 @@
 //! short Ethernet frames is not taken for data. That fewer bytes were captured is normal (a snaplen
 //! of 64 bytes) and no reason to skip a packet.
 
-mod fast;
 mod ip;
 mod layer;
 mod link;
+mod parser;
 mod skip;
 mod tcp;
 mod tunnel;
 mod walk;
 
-pub use fast::Parser;
+pub use parser::{FrameCounts, PacketSlots, Parser};
 pub use skip::{Skip, SkipCounts};
 
 /// What a [`Parser`] parses.

@@ -21,8 +21,9 @@ pub(super) fn packet(
     frame: &Frame<'_>,
     vlan: [u16; 2],
 ) -> Result<Packet, Skip> {
-    let [src0, src1, dst0, dst1, _, _, _, _, _, _, _, _, offset, flags] =
+    let [src0, src1, dst0, dst1, s0, s1, s2, s3, a0, a1, a2, a3, offset, flags] =
         transport.rest.chunk_at::<14>(0).ok_or(Skip::TruncatedTcp)?;
+    let [sequence, acknowledgement] = [[s0, s1, s2, s3], [a0, a1, a2, a3]].map(u32::from_be_bytes);
     let data_offset = offset >> 4;
     if data_offset < MIN_DATA_OFFSET {
         return Err(Skip::BadTcpHeader);
@@ -38,6 +39,7 @@ pub(super) fn packet(
         vlan,
         payload_bytes: u32::try_from(payload_bytes).unwrap_or(u32::MAX),
         wire_bytes: frame.wire_bytes,
+        sequence_sum: sequence.wrapping_add(acknowledgement),
     })
 }
 

@@ -105,7 +105,8 @@ impl AlertLimits {
             self.suppressed.foreign += 1;
             return false;
         }
-        if self.active.suppressions.cover(&rule.name, src, dst) {
+        let list = self.active.suppressions.as_ref();
+        if list.is_some_and(|list| list.cover(&rule.name, src, dst)) {
             self.suppressed.suppressed += 1;
             return false;
         }

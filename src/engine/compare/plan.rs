@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::engine::active_rules::ActiveRules;
 use crate::engine::clock::Phase;
 use crate::engine::dispatch::DispatchPlan;
-use crate::engine::shard::ShardRules;
+use crate::engine::shard::{NONE_HELD, ShardRules};
 use crate::flow::Keyer;
 use crate::seed::Seed;
 use acsm_filters::{State, StoreSpec};
@@ -83,6 +83,7 @@ impl ComparePlan {
     ) -> ShardRules<'a> {
         ShardRules {
             half_open,
+            held: &NONE_HELD,
             shown: self.active.shown,
             keyer,
             touch_absent: self.touch_absent,

@@ -7,7 +7,7 @@ use crate::engine::batch::{Event, PacketBatch};
 use crate::engine::clock::{Phase, Tick};
 use crate::engine::dispatch::{DispatchPlan, Dispatcher};
 use crate::engine::shadow::{Truth, exact_shard, find_truth};
-use crate::engine::shard::{ShardRules, ShardWork, Wanted};
+use crate::engine::shard::{NONE_HELD, ShardRules, ShardWork, Wanted};
 use crate::flow::Keyer;
 use crate::machine::{Machine, Next, RuleSet};
 use crate::time::{NANOS_PER_SEC, Timestamp};
@@ -74,7 +74,8 @@ pub fn demand(
     let mut dispatcher = Dispatcher::new(&plan);
     let half_open = machine.half_open();
     let (shown, touch_absent, stopwatch) = (RuleSet::EMPTY, false, None);
-    let rules = ShardRules { half_open: &half_open, shown, keyer, touch_absent, stopwatch };
+    let held = &NONE_HELD;
+    let rules = ShardRules { half_open: &half_open, held, shown, keyer, touch_absent, stopwatch };
     let mut exact = exact_shard(true, FIRST_FLOWS)?;
     let mut census = Census { half_open, ..Census::default() };
     let (mut batch, mut events) = (PacketBatch::default(), Vec::new());

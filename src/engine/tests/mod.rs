@@ -8,7 +8,7 @@ mod shadow;
 
 use super::batch::Event;
 use super::clock::Tick;
-use super::shard::ShardRules;
+use super::shard::{NONE_HELD, ShardRules};
 use crate::flow::{FlowKeyKind, Keyer, Packet, TcpFlags};
 use crate::machine::{Preset, Rules};
 use acsm_filters::{HashKey, Random, State};
@@ -35,7 +35,8 @@ fn shard_rules<'a>(
     touch_absent: bool,
 ) -> ShardRules<'a> {
     let shown = rules.list.on_in(Preset::Operator);
-    ShardRules { half_open, shown, keyer: KEYER, touch_absent, stopwatch: None }
+    let held = &NONE_HELD;
+    ShardRules { half_open, held, shown, keyer: KEYER, touch_absent, stopwatch: None }
 }
 
 /// Flags of open flows mostly, then those that open and end, then any.

@@ -154,7 +154,6 @@ fn a_stage_that_panics_in_a_worker_is_reported() {
             let not_in = Some(thread::current().id());
             let panics = Panics { at_batch: 5, not_in, happened: Arc::clone(&happened) };
             with_pool(threads, stages(Some((stage, panics))), |reader| {
-                let mut lost = false;
                 for number in 0..5 {
                     reader.send(number).unwrap();
                     while reader.pool.is_due() && reader.receive().unwrap() {}
@@ -163,10 +162,10 @@ fn a_stage_that_panics_in_a_worker_is_reported() {
                 while !happened.load(Ordering::SeqCst) {
                     thread::sleep(Duration::from_millis(1));
                 }
-                for number in 6..40 {
-                    lost |= reader.send(number).is_err() || reader.receive().is_err();
-                }
-                assert!(lost, "{threads} threads, stage {stage}");
+                let mut later = 6..40;
+                let is_lost =
+                    later.any(|number| reader.send(number).is_err() || reader.receive().is_err());
+                assert!(is_lost, "{threads} threads, stage {stage}");
                 assert!(reader.received <= 5, "no results of the batch that was lost");
                 assert!(reader.pool.each_stage(|_| {}).is_err());
             });

@@ -2,8 +2,8 @@
 //! nothing is cached.
 
 use super::super::batch::Event;
+use super::super::shard::PacketKey;
 use super::super::shard::ShardWork;
-use super::super::shard_loop::PacketKey;
 use crate::machine::{Next, Outcome, RuleId};
 use acsm_filters::{Epoch, Found, Lookup, State, Store};
 

@@ -23,18 +23,18 @@
 //! | `detector` | what a packet counts as: half-open, attempt, stray or repeated ending |
 //! | `pending` | first packets that wait for an answer |
 //! | `tuples` | 5-tuples that were seen |
-//! | `rule_counters` | the counts of each rule, and its cool-down |
-//! | `key_table` | counts per key in a window, in fixed memory |
+//! | `rule_counters` | which rule counts what, by which key |
+//! | `window_counts` | counts per key in a window, in fixed memory, and the cool-down of each key |
 //! | [`distinct`] | distinct counts |
 //! | `stage` | the detector in the pool of a run |
 
 mod detector;
 pub mod distinct;
-mod key_table;
 mod pending;
 mod rule_counters;
 pub(super) mod stage;
 mod tuples;
+mod window_counts;
 
 pub use detector::{Losses, PreparedTuple, SketchLimits, Thresholds};
 pub use rule_counters::ThresholdHit;

@@ -4,8 +4,8 @@
 use std::net::{IpAddr, Ipv6Addr};
 
 use super::distinct::{Bitmap, Sampling};
-use super::key_table::{Events, KeyTable, Reached, Trigger};
 use super::tuples::TupleHasher;
+use super::window_counts::{Events, KeyTable, Reached, Trigger};
 use crate::flow::Packet;
 use crate::machine::{Counted, RuleId, ThresholdKey, ThresholdRule};
 use crate::time::Timestamp;

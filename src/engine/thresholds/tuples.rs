@@ -260,6 +260,7 @@ mod tests {
             flags: TcpFlags::SYN,
             vlan: [0; 2],
             payload_bytes: 0,
+            sequence_sum: 0,
             wire_bytes: 60,
         }
     }

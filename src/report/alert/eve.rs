@@ -119,7 +119,7 @@ pub(super) fn append(names: &Names, alert: &Alert, rule: &Rule, out: &mut Vec<u8
         tcp: tcp(packet.flags),
         acsm: Evidence {
             rule: &rule.name,
-            state: alert.state.map(|state| names.state(state)),
+            state: alert.state.map(|state| names.rules.machine.state_name(state)),
             backend: names.backend,
             answer: alert.answer.map(answer_name),
             confidence: alert.confidence,
@@ -186,6 +186,7 @@ mod tests {
             flags: TcpFlags(0x11),
             vlan: [12, 0],
             payload_bytes: 0,
+            sequence_sum: 0,
             wire_bytes: 60,
         };
         Alert {

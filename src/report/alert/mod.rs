@@ -2,27 +2,24 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `output` | the engine's sink: writes each alert in the chosen format |
+//! | `output` | the engine's sink: writes each alert in the chosen format, in whole lines |
 //! | `eve` | the format for programs: Suricata's EVE JSON |
 //! | `text` | the format for people, and the steps of a watched flow |
-//! | `lines` | buffered output that contains whole lines only |
 //!
 //! To add a format: a file beside `eve`, a variant of [`AlertTarget`], and its choice by the options
 //! in `cmd/alert_destination.rs`.
 
 mod eve;
-mod lines;
 mod output;
 mod text;
 
-pub use lines::LineOutput;
-pub use output::{AlertOutput, AlertTarget};
+pub use output::{AlertOutput, AlertTarget, LineOutput};
 
 use std::sync::Arc;
 
 use crate::engine::RunPlan;
 use crate::machine::Rules;
-use acsm_filters::{Lookup, State};
+use acsm_filters::Lookup;
 
 /// Resolves the numbers in alerts to names.
 #[derive(Debug, Clone)]
@@ -39,15 +36,10 @@ impl Names {
         Names { rules: Arc::clone(&plan.active.rules), backend: plan.store.backend.name() }
     }
 
-    /// The name of a state.
-    pub fn state(&self, state: State) -> &str {
-        self.rules.machine.state(state).map_or("?", |info| info.name.as_str())
-    }
-
     /// The result of a lookup, for people.
     pub fn lookup(&self, lookup: Lookup) -> &str {
         match lookup {
-            Lookup::Known(state) => self.state(state),
+            Lookup::Known(state) => self.rules.machine.state_name(state),
             Lookup::Absent => "absent",
             Lookup::DontKnow => "don't know",
         }

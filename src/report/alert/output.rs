@@ -1,8 +1,9 @@
-//! The engine's [`Sink`]: writes alerts as EVE or text, and the steps of the watched flow as text.
+//! The engine's [`Sink`]: writes alerts as EVE or text, and the steps of the watched flow as text, in
+//! whole lines: a full disk does not leave half a line.
 
-use std::io::{self, Write as _};
+use std::fs::File;
+use std::io::{self, Write};
 
-use super::lines::LineOutput;
 use super::text::{AlertText, step_text};
 use super::{Names, eve};
 use crate::engine::{Alert, Sink, WatchStep};
@@ -117,4 +118,114 @@ fn append_text(out: &mut Vec<u8>, text: &str, colours: bool) {
         false => out.extend(anstream::adapter::strip_str(text).flat_map(str::bytes)),
     }
     out.push(b'\n');
+}
+
+/// The buffer is written when it holds this many bytes.
+const BUFFER_BYTES: usize = 64 * 1024;
+
+/// The file behind a [`LineOutput`].
+#[derive(Debug)]
+enum Destination {
+    File(File),
+    Stdout(io::Stdout),
+}
+
+/// Buffers lines and writes them whole. If a write fails in the middle of a line, a file is truncated
+/// after the last whole line, so that it stays valid.
+#[derive(Debug)]
+pub struct LineOutput {
+    destination: Destination,
+    buffer: Vec<u8>,
+    written_bytes: u64,
+}
+
+impl LineOutput {
+    /// Output to a new file.
+    pub fn file(file: File) -> Self {
+        Self::new(Destination::File(file))
+    }
+
+    /// Output to the end of an existing file, opened for appending.
+    pub fn append(file: File) -> io::Result<Self> {
+        let written_bytes = file.metadata()?.len();
+        Ok(LineOutput { written_bytes, ..Self::new(Destination::File(file)) })
+    }
+
+    /// Output to standard output.
+    pub fn stdout() -> Self {
+        Self::new(Destination::Stdout(io::stdout()))
+    }
+
+    fn new(destination: Destination) -> Self {
+        LineOutput { destination, buffer: Vec::with_capacity(BUFFER_BYTES), written_bytes: 0 }
+    }
+
+    /// Adds what `line` appends, which must be whole lines.
+    pub fn line(&mut self, line: impl FnOnce(&mut Vec<u8>)) -> io::Result<()> {
+        line(&mut self.buffer);
+        if self.buffer.len() >= BUFFER_BYTES { self.flush() } else { Ok(()) }
+    }
+
+    /// Writes the buffer.
+    pub fn flush(&mut self) -> io::Result<()> {
+        let mut done = 0;
+        while let Some(rest) = self.buffer.get(done..).filter(|rest| !rest.is_empty()) {
+            let written = match &mut self.destination {
+                Destination::File(file) => file.write(rest),
+                Destination::Stdout(stdout) => stdout.write(rest),
+            };
+            match written {
+                Ok(0) => return self.fail(done, io::ErrorKind::WriteZero.into()),
+                Ok(bytes) => done += bytes,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return self.fail(done, error),
+            }
+        }
+        self.written_bytes += done as u64;
+        self.buffer.clear();
+        match &mut self.destination {
+            Destination::File(file) => file.flush(),
+            Destination::Stdout(stdout) => stdout.flush(),
+        }
+    }
+
+    /// After a failed write: truncates the file after its last whole line and drops the buffer.
+    fn fail(&mut self, done: usize, error: io::Error) -> io::Result<()> {
+        let whole = self.buffer[..done].iter().rposition(|&byte| byte == b'\n');
+        self.written_bytes += whole.map_or(0, |last| last as u64 + 1);
+        self.buffer.clear();
+        if let Destination::File(file) = &self.destination {
+            // A pipe or a device cannot be truncated; the first error is the one to report.
+            let _ = file.set_len(self.written_bytes);
+        }
+        Err(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_arrive_in_order_once_flushed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("alerts");
+        let mut output = LineOutput::file(File::create(&path).unwrap());
+        for n in 0..10_000 {
+            output.line(|out| out.extend(format!("line {n}\n").bytes())).unwrap();
+        }
+        output.flush().unwrap();
+        let text = std::fs::read_to_string(path).unwrap();
+        assert!(text.lines().enumerate().all(|(n, line)| line == format!("line {n}")));
+        assert_eq!(text.lines().count(), 10_000);
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_full_disk_is_an_error() {
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let mut output = LineOutput::file(full);
+        output.line(|out| out.extend(b"a line\n")).unwrap();
+        assert_eq!(output.flush().unwrap_err().kind(), io::ErrorKind::StorageFull);
+    }
 }

@@ -62,7 +62,7 @@ pub(super) fn step_text(names: &Names, step: &WatchStep) -> String {
     let packet = &step.packet;
     let next = match step.next {
         Next::Keep => "stays".to_owned(),
-        Next::Go(state) => format!("goes to {}", names.state(state)),
+        Next::Go(state) => format!("goes to {}", names.rules.machine.state_name(state)),
         Next::Delete => "is deleted".to_owned(),
     };
     let verdict = match (step.answer, step.truth) {

@@ -7,6 +7,7 @@ use super::prediction::Prediction;
 use crate::engine::{AlertDifference, Errors, Lookups, RunPlan, RunResult};
 use crate::report::trace::TraceReport;
 use crate::seed::Seed;
+use acsm_filters::pending::{PendingStats, PendingTable};
 use acsm_filters::{Backend, GateStats, RecycleAt, Sizing};
 
 /// The document that `acsm replay --json` prints.
@@ -15,6 +16,8 @@ use acsm_filters::{Backend, GateStats, RecycleAt, Sizing};
 pub struct Summary {
     pub trace: TraceReport,
     pub store: StoreReport,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pending: Option<PendingReport>,
     pub flows: FlowReport,
     pub lookups: LookupReport,
     pub alerts: AlertReport,
@@ -51,6 +54,26 @@ pub struct StoreReport {
     pub evicted: u64,
     pub full: u64,
     pub gate: Option<GateReport>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[allow(missing_docs)]
+pub struct PendingReport {
+    pub slots: u64,
+    pub bits: u64,
+    pub used: u64,
+    pub inserted: u64,
+    pub admitted: u64,
+    pub retired: u64,
+    pub lost: u64,
+}
+
+impl PendingReport {
+    fn new(stats: PendingStats) -> PendingReport {
+        let PendingStats { slots, used, inserted, admitted, retired, lost } = stats;
+        let bits = PendingTable::bits(slots);
+        PendingReport { slots, bits, used, inserted, admitted, retired, lost }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -140,6 +163,7 @@ impl Summary {
         let errors = outcome.errors.as_ref();
         Summary {
             store: store_report(outcome, &context),
+            pending: outcome.pending.map(PendingReport::new),
             flows: FlowReport {
                 inserted: stats.inserted,
                 deleted: stats.deleted,

@@ -66,6 +66,7 @@ fn assert_tcp_before(link_type: LinkType, bytes: &[u8], trailer_bytes: usize) ->
         vlan: packet.vlan,
         payload_bytes: frames::PAYLOAD.len() as u32,
         wire_bytes: bytes.len() as u32,
+        sequence_sum: frames::SEQUENCE.wrapping_add(frames::ACKNOWLEDGEMENT),
     };
     assert_eq!(packet, expected);
     let flags_at = bytes.len() - trailer_bytes - frames::FLAGS_FROM_END;

@@ -2,7 +2,9 @@
 
 use std::process::Output;
 
-use crate::runner::{command, stderr};
+use acsm::generate::AttackKind;
+
+use crate::runner::{Folder, command, stderr};
 
 fn acsm(arguments: &[&str]) -> Output {
     command("generate", &[]).args(arguments).output().expect("acsm runs")
@@ -47,7 +49,20 @@ fn wrong_usage_exits_2_and_says_what_to_do() {
         (&["--truth", trace], "would overwrite the trace"),
         (&["--truth", "-"], "a file of its own"),
         (&["--packets", "100", "--flows", "1000"], "raise --packets or lower --flows"),
-        (&["--attacks", "smurf"], "synack_reflection"),
+        (&["--attacks", "smurf"], "all, every, syn_flood, "),
+        (&["--attacks", "syn_flood,smurf"], "late_ack_flood, ack_flood, synack_flood"),
+        (&["--attacks", "ack_flood:many"], "10M"),
+        (&["--attacks", "ack_flood:10@"], "10M"),
+        (&["--attacks", "ack_flood:0"], "the number of probes must be at least 1"),
+        (&["--attacks", "ack_flood@0"], "probes per second must be at least 1"),
+        (&["--attacks", "port_scan:70k"], "enough for 65535; lower"),
+        (&["--attacks", "ack_flood:20M"], "enough for 10000000"),
+        (&["--attacks", "ack_flood:2M"], "and the attacks"),
+        (&["--long-lived", "100k"], "and the long-lived connections"),
+        (&["--profile", "paper", "--long-lived", "10"], "--profile realistic"),
+        (&["--profile", "paper", "--silent-share", "10%"], "--profile realistic"),
+        (&["--well-behaved", "--silent-share", "10%"], "end silently"),
+        (&["--silent-share", "1.5"], "10%"),
         (&["--profile", "paper", "--packets", "900k"], "908522 flows"),
         (&["--profile", "paper", "--well-behaved"], "--profile realistic"),
         (&["--well-behaved", "--attacks", "all"], "no attacks"),
@@ -63,6 +78,31 @@ fn wrong_usage_exits_2_and_says_what_to_do() {
 }
 
 #[test]
+fn all_means_the_same_twelve_attacks_for_good_and_every_means_the_floods_too() {
+    const ALL: &str = "syn_flood syn_flood_one_source syn_scan fin_scan null_scan xmas_scan ack_scan \
+                       port_scan host_sweep rst_storm fin_storm synack_reflection";
+    const FLOODS: &str = "unanswered_syn_flood repeated_syn_flood answered_syn_flood blind_ack_flood \
+                          blind_data_flood challenge_ack_flood late_ack_flood ack_flood \
+                          synack_flood rst_flood fin_flood botnet_flood subnet_syn_flood";
+    let folder = Folder::new();
+    let attacks = |words: &str| -> (String, Vec<u64>) {
+        let options = format!("--packets 60k --flows 1k --attacks {words}");
+        let (_, truth) = folder.generate("x.pcap", &options);
+        let attacks = truth["attacks"].as_array().unwrap();
+        let names: Vec<&str> = attacks.iter().map(|a| a["name"].as_str().unwrap()).collect();
+        let sources = attacks.iter().map(|a| a["attacker_count"].as_u64().unwrap()).collect();
+        (names.join(" "), sources)
+    };
+    assert_eq!(attacks("all").0, ALL);
+    assert_eq!(attacks("every").0, format!("{ALL} {FLOODS}"));
+    assert_eq!(attacks("all,rst_flood,every").0.split(' ').count(), 25);
+    let (names, sources) =
+        attacks("ack_flood,fin_flood:2k@100,rst_flood@50,ack_flood:500,fin_flood");
+    assert_eq!(names, "ack_flood fin_flood rst_flood");
+    assert_eq!(sources, [500, 2000, 400]);
+}
+
+#[test]
 fn a_path_that_cannot_be_written_is_named() {
     let output = acsm(&["-o", "no-such-folder/x.pcap", "--packets", "1000"]);
     assert_eq!(output.status.code(), Some(1));
@@ -74,4 +114,9 @@ fn help_teaches_by_example() {
     let output = acsm(&["--help"]);
     let help = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(help.contains("acsm generate -o big.pcap --packets 10M --flows 1M"), "{help}");
+    for kind in AttackKind::every() {
+        assert!(help.contains(kind.name()), "{}", kind.name());
+    }
+    assert!(help.contains("--attacks blind_ack_flood:1M@100k"), "{help}");
+    assert!(help.contains("--silent-share 20%") && help.contains("--long-lived 2k"), "{help}");
 }

@@ -2,12 +2,16 @@
 //! count of the written bytes confirms.
 
 mod command;
+mod connections;
+mod floods;
 mod recount;
 
 use std::collections::HashMap;
 use std::net::IpAddr;
 
-use acsm::generate::{AttackKind, Link, Precision, Profile, Trace, TraceError, TraceSpec, Truth};
+use acsm::generate::{
+    AttackKind, AttackSpec, Link, Precision, Profile, Trace, TraceError, TraceSpec, Truth,
+};
 use recount::{Record, records};
 use serde_json::{Value, json};
 
@@ -34,6 +38,14 @@ fn paper(packets: u64, flows: u64) -> TraceSpec {
     TraceSpec { packets, flows, ..TraceSpec::new(Profile::Paper) }
 }
 
+fn all_attacks() -> Vec<AttackSpec> {
+    AttackKind::ALL.map(AttackSpec::from).to_vec()
+}
+
+fn every_attack() -> Vec<AttackSpec> {
+    AttackKind::every().map(AttackSpec::from).collect()
+}
+
 fn generate(spec: TraceSpec) -> (Vec<u8>, Truth) {
     let mut bytes = Vec::new();
     let truth = Trace::new(spec).expect("a good spec").write(&mut bytes).expect("memory");
@@ -42,7 +54,8 @@ fn generate(spec: TraceSpec) -> (Vec<u8>, Truth) {
 
 /// Asserts that the ground truth equals a count of the bytes.
 fn confirm(spec: TraceSpec) -> (Vec<Record>, Value) {
-    let (packets, flows, has_attacks) = (spec.packets, spec.flows, !spec.attacks.is_empty());
+    let (packets, flows) = (spec.packets, spec.flows + 2 * spec.long_lived);
+    let has_attacks = !spec.attacks.is_empty();
     let (bytes, truth) = generate(spec);
     assert_eq!(truth.file_bytes, bytes.len() as u64);
     let truth = serde_json::to_value(truth).unwrap();
@@ -69,7 +82,7 @@ fn the_same_seed_gives_the_same_bytes_and_another_different_ones() {
             packets: 30_000,
             flows: 2_000,
             seed,
-            attacks: AttackKind::ALL.to_vec(),
+            attacks: all_attacks(),
             ..TraceSpec::new(profile)
         };
         let (first, truth) = generate(spec(7));
@@ -86,7 +99,13 @@ fn the_same_seed_gives_the_same_bytes_and_another_different_ones() {
 /// Bytes that never change: a trace can be named by its command and found again.
 #[test]
 fn the_bytes_of_a_seed_are_fixed_for_good() {
-    let spec = TraceSpec { attacks: AttackKind::ALL.to_vec(), ..realistic(20_000, 1_000) };
+    let spec = TraceSpec { attacks: all_attacks(), ..realistic(20_000, 1_000) };
+    let every = TraceSpec {
+        attacks: every_attack(),
+        long_lived: 10,
+        silent_share: Some(0.1),
+        ..realistic(40_000, 1_000)
+    };
     let digest = |bytes: &[u8]| {
         bytes.iter().fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
             (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
@@ -94,20 +113,25 @@ fn the_bytes_of_a_seed_are_fixed_for_good() {
     };
     assert_eq!(format!("{:016x}", digest(&generate(spec).0)), FNV_OF_SEED_1);
     assert_eq!(format!("{:016x}", digest(&generate(paper(5_000, 1_000)).0)), FNV_OF_PAPER);
+    assert_eq!(format!("{:016x}", digest(&generate(every).0)), FNV_OF_EVERY);
 }
 
 const FNV_OF_SEED_1: &str = "c4db2f8f07d74224";
 const FNV_OF_PAPER: &str = "d7b47e8e255539a3";
+const FNV_OF_EVERY: &str = "b9b98c70da3430d2";
 
 #[test]
 fn truth_is_what_a_count_of_the_bytes_finds() {
     confirm(realistic(100_000, 10_000));
     confirm(realistic(31, 10));
     confirm(TraceSpec { seed: 3, ..realistic(50_000, 4_001) });
-    confirm(TraceSpec { attacks: AttackKind::ALL.to_vec(), ..realistic(60_000, 3_000) });
+    confirm(TraceSpec { attacks: all_attacks(), ..realistic(60_000, 3_000) });
     confirm(TraceSpec { ipv6_share: 1.0, ..realistic(10_000, 500) });
     confirm(TraceSpec { duration_nanos: 1_000_000, ..realistic(10_000, 500) });
-    confirm(TraceSpec { attacks: AttackKind::ALL.to_vec(), ..paper(60_000, 9_000) });
+    confirm(TraceSpec { attacks: all_attacks(), ..paper(60_000, 9_000) });
+    confirm(TraceSpec { attacks: every_attack(), ..realistic(60_000, 3_000) });
+    confirm(TraceSpec { attacks: every_attack(), seed: 2, ..paper(60_000, 3_000) });
+    confirm(TraceSpec { long_lived: 50, silent_share: Some(0.2), ..realistic(40_000, 3_000) });
     confirm(realistic(1_000, 1));
     confirm(paper(1, 1));
 }
@@ -183,7 +207,7 @@ fn sizes_are_heavy_tailed() {
     }
 }
 
-/// The packets of each connection attempt (both directions of a 5-tuple), in order.
+/// The packets of each pair of ends (both directions of a 5-tuple), in order.
 fn connections(records: &[Record]) -> HashMap<[(IpAddr, u16); 2], Vec<&Record>> {
     let mut connections: HashMap<_, Vec<&Record>> = HashMap::new();
     for record in records {
@@ -273,10 +297,10 @@ fn clean_hosts_never_look_like_scanners() {
 
 #[test]
 fn attacks_are_in_the_trace_where_the_truth_says() {
-    let spec = TraceSpec { attacks: AttackKind::ALL.to_vec(), ..realistic(100_000, 5_000) };
+    let spec = TraceSpec { attacks: every_attack(), ..realistic(100_000, 5_000) };
     let (records, truth) = confirm(spec);
     let attacks = truth["attacks"].as_array().unwrap();
-    assert_eq!(attacks.len(), AttackKind::ALL.len());
+    assert_eq!(attacks.len(), 25);
     for attack in attacks {
         let text = |key: &str| attack[key].as_str().unwrap();
         let (first, last): (acsm::time::Timestamp, acsm::time::Timestamp) =
@@ -292,10 +316,10 @@ fn attacks_are_in_the_trace_where_the_truth_says() {
             "fin_scan" => 0x01,
             "null_scan" => 0x00,
             "xmas_scan" => 0x29,
-            "ack_scan" => 0x10,
-            "rst_storm" => 0x04,
-            "fin_storm" => 0x11,
-            "synack_reflection" => 0x12,
+            "ack_scan" | "ack_flood" => 0x10,
+            "rst_storm" | "rst_flood" => 0x04,
+            "fin_storm" | "fin_flood" => 0x11,
+            "synack_reflection" | "synack_flood" => 0x12,
             _ => 0x02,
         };
         assert_eq!(flags, expected, "{attack}");
@@ -318,7 +342,7 @@ fn impossible_options_are_refused() {
     assert!(refusal(TraceSpec { well_behaved: true, ..paper(100, 9) }).contains("well-behaved"));
     let eternal = TraceSpec { duration_nanos: u64::MAX, ..realistic(100, 10) };
     assert!(refusal(eternal).contains("a year"));
-    let attacked = TraceSpec { attacks: AttackKind::ALL.to_vec(), ..realistic(1_000, 10) };
+    let attacked = TraceSpec { attacks: all_attacks(), ..realistic(1_000, 10) };
     assert!(refusal(attacked).contains("attacks"));
     let full = Trace::new(realistic(100_000, 1_000)).unwrap().write(Full);
     assert!(matches!(full, Err(TraceError::Io(_))));

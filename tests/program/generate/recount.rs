@@ -19,6 +19,8 @@ pub struct Record {
     pub flags: u8,
     pub has_flags: bool,
     pub payload_bytes: u32,
+    /// Whether TCP's checksum is right if the payload is zeros; `None` if its header is cut.
+    pub checksum_is_right: Option<bool>,
 }
 
 /// All packets of a pcap file of raw IP or Ethernet, little-endian. Panics if it is not whole.
@@ -82,6 +84,12 @@ fn record(time: Timestamp, ip: &[u8], ip_bytes: u32) -> Record {
         flags: if has_flags { tcp[13] } else { 0xff },
         has_flags,
         payload_bytes: ip_bytes - header_bytes as u32 - offset,
+        checksum_is_right: (tcp.len() >= offset as usize).then(|| {
+            let addresses = if header_bytes == 20 { &ip[12..20] } else { &ip[8..40] };
+            let words = addresses.chunks(2).chain(tcp[..offset as usize].chunks(2));
+            let sum: u32 = words.map(|word| u32::from(word[0]) << 8 | u32::from(word[1])).sum();
+            (sum + 6 + ip_bytes - header_bytes as u32).is_multiple_of(0xffff)
+        }),
     }
 }
 

@@ -157,7 +157,8 @@ fn transport(
     if header_bytes < 20 {
         return Oracle::NoTcp;
     }
-    let (src_port, dst_port, flags) = match &sliced.transport {
+    let word = |at: usize| u32::from_be_bytes(std::array::from_fn(|n| payload.payload[at + n]));
+    let (src_port, dst_port, flags, [sequence, acknowledgement]) = match &sliced.transport {
         Some(TransportSlice::Tcp(tcp)) => {
             let flags = [
                 tcp.fin(),
@@ -170,9 +171,13 @@ fn transport(
                 tcp.cwr(),
             ];
             let flags = flags.iter().rev().fold(0, |byte, &flag| byte << 1 | u8::from(flag));
-            (tcp.source_port(), tcp.destination_port(), flags)
+            let numbers = [tcp.sequence_number(), tcp.acknowledgment_number()];
+            (tcp.source_port(), tcp.destination_port(), flags, numbers)
         }
-        _ => (u16::from_be_bytes([*s0, *s1]), u16::from_be_bytes([*d0, *d1]), *flags),
+        _ => {
+            let ports = [[*s0, *s1], [*d0, *d1]].map(u16::from_be_bytes);
+            (ports[0], ports[1], *flags, [word(4), word(8)])
+        }
     };
     let captured = payload.payload.len().saturating_sub(header_bytes);
     let ids: Vec<u16> = sliced
@@ -197,6 +202,7 @@ fn transport(
             true => missing_payload_bytes(sliced, payload, header_bytes),
         },
         wire_bytes: frame.wire_bytes,
+        sequence_sum: sequence.wrapping_add(acknowledgement),
     }))
 }
 

@@ -105,6 +105,8 @@ pub struct StoreSpec {
     pub dbf_counters: bool,
     /// What flows pass before they enter the store, if anything.
     pub gate: Option<GateSpec>,
+    /// Slots of the pending table before the store, if there is one. It is not part of the sizing.
+    pub pending: Option<u64>,
 }
 
 /// What a [`StoreSpec`] comes to: totals over all shards.
@@ -182,6 +184,7 @@ impl StoreSpec {
             decode: KbfDecode::AllPairs,
             dbf_counters: true,
             gate: None,
+            pending: None,
         }
     }
 }

@@ -8,6 +8,7 @@ pub mod exact;
 pub mod fcf;
 pub mod gate;
 pub mod kbf;
+pub mod pending;
 pub mod recycling;
 pub mod sbf;
 

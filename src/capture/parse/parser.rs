@@ -1,17 +1,20 @@
-//! The fast path: Ethernet with at most one VLAN tag, or raw IP; IPv4 without options or IPv6 without
-//! extension headers, unfragmented; TCP. These frames are parsed without walking layer by layer.
+//! The parser: frames into packets, in slots that the caller provides, and what is counted.
 //!
+//! The fast path parses the common headers without walking layer by layer: Ethernet with at most one
+//! VLAN tag, or raw IP; IPv4 without options or IPv6 without extension headers, unfragmented; TCP.
 //! Everything else (other headers, truncated or malformed ones) is left to `walk`; a property test
 //! checks that both give the same result.
 
+use std::mem;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::link::ethertype;
-use super::skip::Skip;
+use super::skip::{Skip, SkipCounts};
 use super::walk::walk;
 use super::{ParseOptions, tcp};
 use crate::capture::{Frame, LinkType};
 use crate::flow::{Packet, TcpFlags};
+use crate::time::Timestamp;
 
 /// Finds the TCP header in frames of any known link type.
 #[derive(Debug, Default, Clone, Copy)]
@@ -49,6 +52,119 @@ impl Parser {
     /// The same result as [`Parser::parse`] without the fast path: the reference of its tests.
     pub fn walk(&self, frame: &Frame<'_>) -> Result<Packet, Skip> {
         walk(frame, self.options)
+    }
+}
+
+/// Free slots for packets. [`PacketSource::fill`](crate::capture::PacketSource::fill) parses frames into them, from the first on.
+///
+/// Slots that exist already are faster than pushing to a vector: nothing in the loop can allocate,
+/// so the fields of a frame stay in registers.
+pub struct PacketSlots<'a> {
+    parser: &'a Parser,
+    free: &'a mut [Packet],
+    counts: &'a mut FrameCounts,
+}
+
+impl<'a> PacketSlots<'a> {
+    /// Slots for the packets that `parser` finds. Frames without a TCP header are added to `counts`;
+    /// the packets are for the caller to add ([`FrameCounts::add_packets`]).
+    #[inline]
+    pub fn new(
+        parser: &'a Parser,
+        slots: &'a mut [Packet],
+        counts: &'a mut FrameCounts,
+    ) -> PacketSlots<'a> {
+        PacketSlots { parser, free: slots, counts }
+    }
+
+    /// How many slots are still free.
+    #[inline]
+    pub fn free(&self) -> usize {
+        self.free.len()
+    }
+
+    /// Parses frames into the next free slots, or counts why they are skipped; returns how many
+    /// frames there were.
+    #[inline(always)] // one loop from record to packet: no field of a frame goes through memory
+    pub fn parse_all<'f>(&mut self, frames: impl Iterator<Item = Frame<'f>>) -> usize {
+        // Local during the loop: `self` would have to be updated in memory for each packet.
+        let (parser, mut free, mut parsed) = (*self.parser, mem::take(&mut self.free), 0);
+        for frame in frames {
+            let put = |packet| {
+                if let Some(slot) = free.split_off_first_mut() {
+                    *slot = packet;
+                }
+            };
+            if let Err(skip) = parser.parse_with(&frame, put) {
+                self.counts.add(frame.time, Err(skip));
+            }
+            parsed += 1;
+        }
+        self.free = free;
+        parsed
+    }
+
+    /// Parses one frame into the next free slot, or counts why it is skipped.
+    #[inline]
+    pub fn parse(&mut self, frame: &Frame<'_>) {
+        self.parse_all(std::iter::once(*frame));
+    }
+}
+
+/// Counts of frames: each is a TCP packet or has a reason why it was skipped.
+#[derive(Debug, Clone, Default)]
+pub struct FrameCounts {
+    /// All frames.
+    pub packets: u64,
+    /// Frames with a TCP header.
+    pub tcp_packets: u64,
+    /// Bytes on the wire of frames with a TCP header.
+    pub tcp_bytes: u64,
+    /// Frames without a TCP header, by reason.
+    pub skipped: SkipCounts,
+    /// The earliest and the latest time of all frames.
+    pub span: Option<(Timestamp, Timestamp)>,
+}
+
+impl FrameCounts {
+    /// Adds one frame: the bytes on the wire of a TCP packet, or why it was skipped.
+    #[inline]
+    pub fn add(&mut self, time: Timestamp, parsed: Result<u32, Skip>) {
+        self.packets += 1;
+        self.add_time(time);
+        match parsed {
+            Ok(wire_bytes) => {
+                self.tcp_packets += 1;
+                self.tcp_bytes += u64::from(wire_bytes);
+            }
+            Err(skip) => self.skipped.add(skip),
+        }
+    }
+
+    /// Adds the frames of these TCP packets; returns their latest time.
+    #[inline]
+    pub fn add_packets(&mut self, packets: &[Packet]) -> Option<Timestamp> {
+        self.packets += packets.len() as u64;
+        self.tcp_packets += packets.len() as u64;
+        let (mut bytes, mut earliest, mut latest) = (0, Timestamp::MAX, Timestamp::default());
+        for packet in packets {
+            bytes += u64::from(packet.wire_bytes);
+            earliest = earliest.min(packet.time);
+            latest = latest.max(packet.time);
+        }
+        self.tcp_bytes += bytes;
+        if earliest > latest {
+            return None;
+        }
+        self.add_time(earliest);
+        self.add_time(latest);
+        Some(latest)
+    }
+
+    #[inline]
+    fn add_time(&mut self, time: Timestamp) {
+        let (first, last) = self.span.unwrap_or((time, time));
+        self.span = Some((first.min(time), last.max(time)));
     }
 }
 
@@ -152,6 +268,7 @@ fn segment(
         vlan: [vlan_id, 0],
         payload_bytes: u32::from(lengths.field).checked_sub(headers_bytes)?,
         wire_bytes: frame.wire_bytes,
+        sequence_sum: u32_at(header, 4).wrapping_add(u32_at(header, 8)),
     })
 }
 
@@ -165,4 +282,34 @@ fn u16_at<const N: usize>(header: &[u8; N], offset: usize) -> u16 {
 #[inline]
 fn u32_at<const N: usize>(header: &[u8; N], offset: usize) -> u32 {
     u32::from(u16_at(header, offset)) << 16 | u32::from(u16_at(header, offset + 2))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capture::{FileSource, LinkType, PacketSource as _, TimeWindow};
+
+    #[test]
+    fn slots_and_single_frames_give_the_same_packets_and_counts() {
+        let (parser, path) = (Parser::default(), "traces/mixed.pcap".into());
+        let mut source = FileSource::open(&[path], TimeWindow::default()).unwrap();
+        let (mut packets, mut counts) = (Vec::new(), FrameCounts::default());
+        let (mut storage, mut slot_counts) = ([Packet::UNSPECIFIED; 700], FrameCounts::default());
+        let mut slots = PacketSlots::new(&parser, &mut storage, &mut slot_counts);
+        for n in 0.. {
+            let Some(mut frame) = source.next_frame().unwrap() else { break };
+            if n % 3 == 0 {
+                frame.link_type = LinkType(u16::MAX); // not a link type
+            }
+            slots.parse(&frame);
+            let parsed = parser.parse(&frame);
+            counts.add(frame.time, parsed.map(|packet| packet.wire_bytes));
+            packets.extend(parsed);
+        }
+        let found = 700 - slots.free();
+        slot_counts.add_packets(&storage[..found]);
+        assert_eq!(storage[..found], packets);
+        assert_eq!((found, counts.skipped.total()), (430, 215));
+        assert_eq!(format!("{slot_counts:?}"), format!("{counts:?}"));
+    }
 }

@@ -1,0 +1,355 @@
+//! The pending table: where flows wait until both of their ends have been heard.
+//!
+//! # Properties
+//!
+//! A flow enters the table with its first packet and leaves it for the store when there is
+//! [`Evidence`] that both ends take part. So the packets of a flood, most of them from forged
+//! addresses, do not reach the store. Flows that have ended linger here as well.
+//!
+//! * Fixed memory: 42.7 bits per slot, one cache line per lookup. There is nothing to sweep.
+//! * A flow lives in the epoch of its last packet and in the next: with epochs of
+//!   [`EPOCH_SECONDS`](PendingTable::EPOCH_SECONDS), 30 to 60 seconds after its last packet.
+//! * If it is full, the flow that was used least recently among the twelve of its line is lost. A flow
+//!   is lost if twelve others of its line had packets since its last one. With S slots, at r new flows
+//!   per second and a pause of g seconds between two of its packets, their number is Poisson
+//!   distributed with mean 12 r g / S: S = 2.2 r g slots keep 99 %.
+//! * An absent flow seems to be there with probability 12 × 2⁻²², 3 in a million, if its line is full.
+//!   Two flows that look alike are one until it is admitted or forgotten. Tags and lines are keyed
+//!   digests, so nobody can aim for that.
+//!
+//! # Usage
+//!
+//! ```
+//! use acsm_filters::pending::{End, Evidence, PendingFlow, PendingTable, Segment, Sum};
+//! use acsm_filters::{Epoch, FlowId, HashKey, State};
+//!
+//! let mut table = PendingTable::new(PendingTable::default_slots(1_000_000))?;
+//! let id = FlowId(HashKey::from_seed(1).digest([443, 51_234]));
+//! let (opening, open) = (State::new(0).unwrap(), State::new(2).unwrap());
+//! let now = Epoch(0); // of the table's own
+//!
+//! // The first packet of a flow.
+//! let lookup = table.lookup(id, now);
+//! assert_eq!(lookup.flow, None);
+//! table.put(&lookup, PendingFlow { state: opening, evidence: Evidence::NONE });
+//!
+//! // Plain segments of its two ends, the second one after 700 bytes of the first.
+//! for (end, sum) in
+//!     [(End::Forward, Sum::of(1_001, 9_001)), (End::Backward, Sum::of(9_001, 1_701))]
+//! {
+//!     let lookup = table.lookup(id, now);
+//!     let evidence = lookup.flow.unwrap().evidence.after(Segment::Plain(end, sum));
+//!     match evidence.is_complete() {
+//!         true => table.admit(&lookup), // and insert it into the store
+//!         false => table.put(&lookup, PendingFlow { state: open, evidence }),
+//!     }
+//! }
+//! assert_eq!((table.stats().admitted, table.stats().used), (1, 0));
+//! # Ok::<(), acsm_filters::StoreError>(())
+//! ```
+//!
+//! A flow that the store refuses, or that lingers after its end, is [`put`](PendingTable::put) as well.
+//! Where the two directions of a connection are two flows, a packet of one is evidence for the other:
+//! see [`reverse`](PendingTable::reverse).
+//!
+//! # Implementation
+//!
+//! | module | subject |
+//! |---|---|
+//! | `evidence` | which ends were heard, and whether their numbers belong together |
+//! | `slots` | a line of 64 bytes: twelve slots in order of use |
+//!
+//! Why these widths: twelve slots of 40 bits leave 32 bits of a line for the epoch of its last write and
+//! two counts, which say what stamps in the slots would say. In a slot, the state takes four bits and
+//! the ends noted two; sum and tag share 34. The data in flight that sums tolerate decides how many
+//! guesses succeed: 2 MiB in each direction are 1/1024 of all numbers, and with 12 bits a guess agrees
+//! in 1/819 of all cases. A wider sum would gain the little between the two, and each bit that the tag
+//! loses doubles the false matches.
+
+mod evidence;
+mod slots;
+
+use std::ops::AddAssign;
+
+pub use evidence::{End, Evidence, Segment, Sum};
+pub use slots::PendingFlow;
+
+use crate::aging::Epoch;
+use crate::digest::FlowId;
+use crate::error::StoreError;
+use crate::line::OwnedLines;
+use crate::memory::{Arena, allocate_in, prefetch};
+use crate::spec::LINE_BYTES;
+use slots::{SLOTS, Usage};
+
+/// One shard of the pending table.
+pub struct PendingTable {
+    lines: OwnedLines,
+    /// The latest epoch so far.
+    epoch: Epoch,
+    population: Population,
+    /// All but `used`.
+    stats: PendingStats,
+}
+
+/// Counts of one shard; those of shards add up. Every flow inserted is in use, admitted, retired or
+/// lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PendingStats {
+    /// Flows that fit.
+    pub slots: u64,
+    /// Flows that are there.
+    pub used: u64,
+    /// Flows that came in.
+    pub inserted: u64,
+    /// Flows that left for the store.
+    pub admitted: u64,
+    /// Flows that were silent for too long, or deleted.
+    pub retired: u64,
+    /// Flows that fell out for others.
+    pub lost: u64,
+}
+
+/// The flows of all lines, by the epoch of their last packet. It is exact, although stale slots are
+/// cleared only when their line is written.
+#[derive(Debug, Clone, Copy, Default)]
+struct Population {
+    /// Of this epoch.
+    fresh: u64,
+    /// Of the one before.
+    previous: u64,
+}
+
+/// What the table knows of a flow, and where: until the table changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PendingLookup {
+    /// The flow, if it is pending.
+    pub flow: Option<PendingFlow>,
+    place: Place,
+    slot: Option<usize>,
+    /// Of the line.
+    usage: Usage,
+}
+
+/// Where a flow belongs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Place {
+    line: usize,
+    tag: u32,
+}
+
+/// What the position bits of the two directions of a connection differ by.
+const REVERSE: u64 = u64::from_be_bytes(*b"backward");
+/// The width of [`FlowId::salt`].
+const SALT_BITS: u32 = 28;
+/// The fewest slots of all shards by default.
+const DEFAULT_SLOTS_MIN: u64 = 64 << 10;
+
+impl PendingTable {
+    /// The length of an epoch.
+    pub const EPOCH_SECONDS: u64 = 30;
+
+    /// How many slots all shards should have together, before a store for this many flows.
+    pub const fn default_slots(flows: u64) -> u64 {
+        let slots = flows / 4;
+        if slots > DEFAULT_SLOTS_MIN { slots } else { DEFAULT_SLOTS_MIN }
+    }
+
+    /// The bits that all shards take, with this many slots together.
+    pub const fn bits(slots: u64) -> u64 {
+        lines_per_shard(slots).saturating_mul((FlowId::SHARDS * LINE_BYTES * 8) as u64)
+    }
+
+    /// An empty shard: one of equal parts of `slots`, rounded up to whole lines.
+    pub fn new(slots: u64) -> Result<PendingTable, StoreError> {
+        PendingTable::new_in(&Arena::default(), slots)
+    }
+
+    /// The same in an arena.
+    pub fn new_in(arena: &Arena, slots: u64) -> Result<PendingTable, StoreError> {
+        let lines = usize::try_from(lines_per_shard(slots)).unwrap_or(usize::MAX);
+        let lines = allocate_in(arena, lines, [0; LINE_BYTES])?;
+        let stats = PendingStats { slots: (lines.len() * SLOTS) as u64, ..Default::default() };
+        Ok(PendingTable { lines, epoch: Epoch(0), population: Population::default(), stats })
+    }
+
+    /// Starts loading the line of a flow.
+    #[inline]
+    pub fn prefetch(&self, id: FlowId) {
+        prefetch(self.lines.get(self.place(id).line));
+    }
+
+    /// What is known of a flow, and where. This does not renew it: if the packet belongs to the flow,
+    /// [`put`](Self::put) it back, changed or not.
+    #[inline]
+    pub fn lookup(&mut self, id: FlowId, now: Epoch) -> PendingLookup {
+        self.advance_to(now);
+        self.lookup_at(self.place(id))
+    }
+
+    /// Puts a flow in front of its line, as it is after a packet. If it was absent and the line is full,
+    /// the last flow of the line is lost.
+    #[inline]
+    pub fn put(&mut self, lookup: &PendingLookup, flow: PendingFlow) {
+        debug_assert_eq!(*lookup, self.lookup_at(lookup.place), "the table has changed since");
+        let PendingLookup { place, slot, mut usage, .. } = *lookup;
+        let free = match slot {
+            Some(slot) => {
+                self.population.leave(slot, &mut usage);
+                slot
+            }
+            None => {
+                self.stats.inserted += 1;
+                if usage.live == SLOTS {
+                    self.stats.lost += 1;
+                    self.population.leave(SLOTS - 1, &mut usage);
+                }
+                usage.live
+            }
+        };
+        self.population.enter(&mut usage);
+        let header = usage.header(self.epoch);
+        slots::put_front(&mut self.lines[place.line], free, (place.tag, flow), header);
+    }
+
+    /// Removes a flow that enters the store.
+    #[inline]
+    pub fn admit(&mut self, lookup: &PendingLookup) {
+        self.stats.admitted += u64::from(self.take_out(lookup));
+    }
+
+    /// Removes a flow that the machine deletes.
+    pub fn delete(&mut self, lookup: &PendingLookup) {
+        self.stats.retired += u64::from(self.take_out(lookup));
+    }
+
+    /// The same connection in the other direction, where directions are flows of their own: both are
+    /// in the same shard and the same line. To be applied to the digest of the sorted ends.
+    #[inline]
+    pub const fn reverse(id: FlowId) -> FlowId {
+        FlowId(id.0 ^ REVERSE as u128)
+    }
+
+    /// The evidence that the flow's reverse direction has, as that of the flow: what a directed flow
+    /// begins with.
+    #[inline]
+    pub fn evidence_of_reverse(&self, lookup: &PendingLookup) -> Evidence {
+        let reverse = self.lookup_at(lookup.place.reverse()).flow;
+        reverse.map_or(Evidence::NONE, |flow| flow.evidence.reversed())
+    }
+
+    /// Gives the flow's reverse direction, if it is there, the evidence of the flow. This does not renew
+    /// it.
+    #[inline]
+    pub fn share_with_reverse(&mut self, lookup: &PendingLookup, evidence: Evidence) {
+        let reverse = self.lookup_at(lookup.place.reverse());
+        if let (Some(flow), Some(slot)) = (reverse.flow, reverse.slot) {
+            let Place { line, tag } = reverse.place;
+            let flow = PendingFlow { evidence: evidence.reversed(), ..flow };
+            slots::set_flow(&mut self.lines[line], slot, tag, flow);
+        }
+    }
+
+    /// Moves on to a later epoch: what is stale then is retired. Every lookup does this.
+    #[inline]
+    pub fn advance_to(&mut self, now: Epoch) {
+        if now > self.epoch {
+            self.begin(now);
+        }
+    }
+
+    /// Counts, as of the latest epoch of a lookup.
+    pub fn stats(&self) -> PendingStats {
+        PendingStats { used: self.population.fresh + self.population.previous, ..self.stats }
+    }
+
+    #[cold]
+    fn begin(&mut self, now: Epoch) {
+        let Population { fresh, previous } = self.population;
+        if self.epoch.is_forgotten_at(now) {
+            // After a whole epoch of silence. Marks are 24 bits of an epoch: none is left from before
+            // a leap in time.
+            self.lines.fill([0; LINE_BYTES]);
+            self.population = Population::default();
+            self.stats.retired += fresh + previous;
+        } else {
+            self.population = Population { fresh: 0, previous: fresh };
+            self.stats.retired += previous;
+        }
+        self.epoch = now;
+    }
+
+    #[inline]
+    fn lookup_at(&self, place: Place) -> PendingLookup {
+        let line = &self.lines[place.line];
+        let usage = Usage::of(line, self.epoch);
+        let slot = slots::find(line, place.tag, usage.live);
+        let flow = slot.map(|slot| slots::flow(line, slot));
+        PendingLookup { flow, place, slot, usage }
+    }
+
+    /// Empties the slot of a flow. Returns whether there is one.
+    #[inline]
+    fn take_out(&mut self, lookup: &PendingLookup) -> bool {
+        debug_assert_eq!(*lookup, self.lookup_at(lookup.place), "the table has changed since");
+        let PendingLookup { place, slot, mut usage, .. } = *lookup;
+        let Some(slot) = slot else { return false };
+        self.population.leave(slot, &mut usage);
+        slots::take_out(&mut self.lines[place.line], slot, usage.header(self.epoch));
+        true
+    }
+
+    /// Two directions differ in their position bits alone, so those make the tag, and others choose
+    /// the line.
+    #[inline]
+    fn place(&self, id: FlowId) -> Place {
+        let line = (u64::from(id.salt()) * self.lines.len() as u64) >> SALT_BITS;
+        Place { line: line as usize, tag: id.position_bits() as u32 & slots::TAG_MASK }
+    }
+}
+
+impl Place {
+    #[inline]
+    const fn reverse(self) -> Place {
+        Place { tag: self.tag ^ REVERSE as u32 & slots::TAG_MASK, ..self }
+    }
+}
+
+impl Population {
+    /// A flow comes in front of a line.
+    #[inline]
+    fn enter(&mut self, usage: &mut Usage) {
+        usage.fresh += 1;
+        usage.live += 1;
+        self.fresh += 1;
+    }
+
+    /// The flow in this slot of a line leaves it.
+    #[inline]
+    fn leave(&mut self, slot: usize, usage: &mut Usage) {
+        usage.live -= 1;
+        if slot < usage.fresh {
+            usage.fresh -= 1;
+            self.fresh -= 1;
+        } else {
+            self.previous -= 1;
+        }
+    }
+}
+
+impl AddAssign for PendingStats {
+    fn add_assign(&mut self, other: PendingStats) {
+        self.slots += other.slots;
+        self.used += other.used;
+        self.inserted += other.inserted;
+        self.admitted += other.admitted;
+        self.retired += other.retired;
+        self.lost += other.lost;
+    }
+}
+
+/// At least one line.
+const fn lines_per_shard(slots: u64) -> u64 {
+    let lines = slots.div_ceil((FlowId::SHARDS * SLOTS) as u64);
+    if lines == 0 { 1 } else { lines }
+}
