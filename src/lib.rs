@@ -14,6 +14,7 @@
 //! | | [`acsm_model`] | `crates/model`: closed forms for the errors of the structures |
 //! | A vocabulary | [`time`] | nanoseconds, from packets |
 //! | | [`units`] | numbers as people write them |
+//! | | [`seed`] | the seed of a run |
 //! | | [`flow`] | `Packet`, `TcpFlags`; `FlowKey`, and `FlowId`, its keyed digest |
 //! | B rules | [`machine`] | what a packet means for its flow; rules files |
 //! | C pipeline | [`capture`] | `PacketSource`, `Frame`; file readers, network interfaces; parsing to TCP; writing pcap |
@@ -115,5 +116,6 @@ pub mod generate;
 pub mod live;
 pub mod machine;
 pub mod report;
+pub mod seed;
 pub mod time;
 pub mod units;

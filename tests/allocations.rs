@@ -19,6 +19,7 @@ use acsm::engine::thresholds::{SketchLimits, Thresholds};
 use acsm::flow::Packet;
 use acsm::generate::{Format, Link, Precision, Profile, Trace, TraceSpec};
 use acsm::machine::Rules;
+use acsm::seed::Seed;
 use acsm_filters::{Backend, GateSpec};
 use acsm_test_support::plans::{NullSink, compare_plan, replay_plan};
 use tempfile::TempDir;
@@ -249,7 +250,7 @@ fn thresholds_allocate_nothing_at_all() {
     }
     let rules = Rules::load("tcp-flags").unwrap().thresholds;
     assert!(!rules.is_empty());
-    let mut thresholds = Thresholds::new(&rules, 1, SketchLimits::default());
+    let mut thresholds = Thresholds::new(&rules, Seed::Number(1), SketchLimits::default());
     let count = allocations(|| {
         for packet in &packets {
             thresholds.observe(packet, &mut |_| {});

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `input_args`, `rule_args`, `store_args` | options: captures to read; flow key and rules; the store |
 //! | `run_args` | all options of a run of the engine |
+//! | `seed_args` | the seed, by default that of the input |
 //! | `alert_output` | where alerts go, by the options |
 //! | `config` | options from a file |
 //! | `output`, `stderr`, `progress` | standard output for data, standard error for messages and progress |
@@ -28,6 +29,7 @@ mod replay;
 mod rule_args;
 mod rules;
 mod run_args;
+mod seed_args;
 mod signals;
 mod spec_message;
 mod stderr;

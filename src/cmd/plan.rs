@@ -20,6 +20,7 @@ use crate::engine::plan::{
 };
 use crate::machine::Machine;
 use crate::report::plan::{Origin, PlanReport, frontier_figure, page};
+use crate::seed::Seed;
 use crate::time::NANOS_PER_SEC;
 use crate::units::{parse_bytes, parse_count, parse_share};
 use acsm_filters::Expire;
@@ -138,7 +139,7 @@ impl ExpireChoice {
 /// Plans, and prints the plan.
 pub fn run(args: &PlanArgs) -> anyhow::Result<ExitCode> {
     let rule_args = args.rule_args();
-    let keyer = rule_args.keyer(1);
+    let keyer = rule_args.keyer(Seed::Number(1));
     let rules = rule_args.load(keyer.kind)?;
     let measured = match args.trace.is_empty() {
         true => None,
@@ -194,7 +195,7 @@ impl PlanArgs {
             progress.tick(frames);
             !stop.load(Ordering::Relaxed)
         };
-        let rules = (&rules.keyer(1), machine);
+        let rules = (&rules.keyer(Seed::Number(1)), machine);
         let result = demand(&mut source, &parser, rules, self.phase(), goes_on);
         drop(progress);
         if !self.quiet {

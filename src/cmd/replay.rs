@@ -9,12 +9,14 @@ use clap::Args;
 use super::alert_destination::{AlertDestination, ExistingFile};
 use super::input_args::InputArgs;
 use super::progress::Progress;
-use super::run_args::{RUN, RunArgs, outcome};
+use super::run_args::{RunArgs, outcome};
+use super::seed_args::SeedArgs;
 use super::{Usage, signals, stderr};
-use crate::engine::run as run_engine;
+use crate::engine::{RunPlan, run as run_engine};
 use crate::report::alert::{AlertOutput, AlertTarget, Names};
 use crate::report::replay::{Context, Summary, text};
 use crate::report::trace::TraceReport;
+use crate::seed::Seed;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -39,22 +41,23 @@ pub struct ReplayArgs {
     #[command(flatten)]
     run: RunArgs,
 
-    /// Seed of the hash functions: decides which flows have errors
-    #[arg(long, help_heading = RUN, value_name = "N", default_value = "1")]
-    seed: u64,
+    #[command(flatten)]
+    seed: SeedArgs,
 }
 
 /// Replays all captures, then prints the summary.
 pub fn run(args: &ReplayArgs) -> anyhow::Result<ExitCode> {
-    let (plan, sizing) = args.run.plan(args.seed)?;
+    // Wrong options are reported before the seed is known, for which a pipe may have to be waited for.
+    let (plan, sizing) = args.run.plan(Seed::default())?;
     let quiet = args.run.quiet;
     let mut source = args.input.open()?;
-    let names = Names::new(&plan);
     let destination = args.run.alert_destination(AlertDestination::TextOnStdout);
     let target = open(&destination, &args.input)?;
-    let mut sink = AlertOutput::new(names, args.run.rules.min_severity, target);
     let stop = source.progress().stop_flag();
     signals::stop_on_signals(&stop)?;
+    let seed = args.seed.choose(&mut source);
+    let plan = RunPlan { seed, keyer: args.run.rules.keyer(seed), ..plan };
+    let mut sink = AlertOutput::new(Names::new(&plan), args.run.rules.min_severity, target);
     let started = Instant::now();
     let progress = Progress::new(source.progress(), quiet || destination.is_terminal());
     let mut tick = |packets| progress.tick(packets);
@@ -66,7 +69,7 @@ pub fn run(args: &ReplayArgs) -> anyhow::Result<ExitCode> {
     let seconds = started.elapsed().as_secs_f64();
     let prediction = args.run.predict(&plan, &sizing, &outcome);
     let context = Context { plan: &plan, sizing, prediction, trace, seconds };
-    let summary = Summary::new(&outcome, context);
+    let summary = Summary { seed: Some(seed), ..Summary::new(&outcome, context) };
     if !quiet {
         stderr::warn_of_damage(source.damages());
         signals::warn_of_interruption(&stop);

@@ -11,8 +11,8 @@ use super::Usage;
 use crate::engine::ActiveRules;
 use crate::flow::{FlowKeyKind, Keyer};
 use crate::machine::{Preset, Rules, Suppressions};
+use crate::seed::Seed;
 use acsm_filters::Backend;
-use acsm_filters::digest::HashKey;
 
 /// What a flow is, and which alerts it can raise.
 #[derive(Debug, Args)]
@@ -82,7 +82,7 @@ impl RuleArgs {
     }
 
     /// Maps packets to flows, with digests keyed by `seed`.
-    pub fn keyer(&self, seed: u64) -> Keyer {
+    pub fn keyer(&self, seed: Seed) -> Keyer {
         let by_preset = match self.preset {
             PresetName::Paper => FlowKeyName::Pair,
             PresetName::Operator => FlowKeyName::Connection,
@@ -92,7 +92,7 @@ impl RuleArgs {
             FlowKeyName::FiveTuple => FlowKeyKind::FiveTuple,
             FlowKeyName::Connection => FlowKeyKind::Connection,
         };
-        Keyer { kind, vlan_in_key: self.vlan_in_key, hash_key: HashKey::from_seed(seed) }
+        Keyer { kind, vlan_in_key: self.vlan_in_key, hash_key: seed.hash_key() }
     }
 
     /// Reads the rules and checks that they fit the flow key.

@@ -18,6 +18,7 @@ use crate::engine::{Lookups, RunError, RunPlan, RunResult, Watch};
 use crate::flow::FlowKeyKind;
 use crate::report::format::{bytes, grouped};
 use crate::report::replay::Prediction;
+use crate::seed::Seed;
 use acsm_filters::{Backend, Sizing};
 
 /// Headings in the help text.
@@ -76,7 +77,7 @@ fn parse_watch(text: &str) -> Result<Watch, String> {
 
 impl RunArgs {
     /// The configuration of the run, and the size of its store.
-    pub fn plan(&self, seed: u64) -> anyhow::Result<(RunPlan, Sizing)> {
+    pub fn plan(&self, seed: Seed) -> anyhow::Result<(RunPlan, Sizing)> {
         if self.json && self.alerts_on_stdout() {
             let both = anyhow::anyhow!("--json and --alerts - would both write to standard output");
             return Err(Usage::new(both).into());

@@ -26,6 +26,7 @@ use super::thresholds::stage::{ThresholdHits, ThresholdStage};
 use crate::capture::parse::Parser;
 use crate::capture::{CaptureError, FrameCounts, PacketSource};
 use crate::flow::Keyer;
+use crate::seed::Seed;
 use acsm_filters::pending::PendingStats;
 use acsm_filters::{Epoch, State, StoreError, StoreSpec, StoreStats};
 
@@ -246,7 +247,7 @@ struct StageSettings {
     /// Which packets an exact shadow sees, if there is one.
     shadow: Option<Scope>,
     /// Seed of the thresholds' sketches.
-    seed: u64,
+    seed: Seed,
     /// Nanoseconds on some clock, for the histograms alone.
     stopwatch: fn() -> u64,
 }

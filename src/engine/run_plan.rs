@@ -13,6 +13,7 @@ use super::stats::{Durations, ShardStats};
 use super::thresholds::Losses;
 use crate::capture::{CaptureError, FrameCounts};
 use crate::flow::Keyer;
+use crate::seed::Seed;
 use acsm_filters::pending::PendingStats;
 use acsm_filters::{StoreError, StoreSpec, StoreStats};
 
@@ -32,7 +33,7 @@ pub struct RunPlan {
     /// Whose steps to show.
     pub watch: Option<Watch>,
     /// Seed of the thresholds' sketches.
-    pub seed: u64,
+    pub seed: Seed,
     /// Whether lookups that find nothing touch the cells in use.
     pub touch_absent: bool,
     /// How many threads, the one that reads among them: 1 to 16.

@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use acsm::engine::thresholds::{SketchLimits, ThresholdHit, Thresholds};
 use acsm::flow::{Packet, TcpFlags};
 use acsm::machine::{Counted, RuleId, ThresholdKey, ThresholdRule};
+use acsm::seed::Seed;
 use acsm::time::{NANOS_PER_SEC, Timestamp};
 use acsm_filters::rng::Random;
 
@@ -61,7 +62,7 @@ struct Wire {
 
 impl Wire {
     fn new() -> Self {
-        let thresholds = Thresholds::new(&rules(), 1, SketchLimits::default());
+        let thresholds = Thresholds::new(&rules(), Seed::Number(1), SketchLimits::default());
         Wire { thresholds, fired: Vec::new(), now: START, step_nanos: MILLI }
     }
 
@@ -351,8 +352,10 @@ fn the_same_packets_and_seed_fire_the_same() {
         }
         wire.fired
     };
-    assert_eq!(run(1), run(1));
-    assert!(!run(1).is_empty());
+    for seed in [Seed::Number(1), Seed::default()] {
+        assert_eq!(run(seed), run(seed));
+        assert!(!run(seed).is_empty());
+    }
 }
 
 #[test]

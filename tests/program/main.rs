@@ -8,5 +8,6 @@ mod plan;
 mod replay;
 mod rules_command;
 mod runner;
+mod seeds;
 #[cfg(not(feature = "live"))]
 mod without_libpcap;

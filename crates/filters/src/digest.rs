@@ -26,6 +26,26 @@ impl HashKey {
         HashKey { k0: mix(first), k1: mix(first.wrapping_add(GOLDEN)) }
     }
 
+    /// The key with these 128 bits, which are used as they are.
+    pub const fn from_bits(bits: u128) -> Self {
+        HashKey { k0: bits as u64, k1: (bits >> 64) as u64 }
+    }
+
+    /// SipHash-1-3-128 of `bytes`.
+    pub fn digest_bytes(self, bytes: &[u8]) -> u128 {
+        let mut sip = Sip::new(self);
+        let (words, rest) = bytes.as_chunks();
+        for word in words {
+            sip.absorb(u64::from_le_bytes(*word));
+        }
+        let mut last = [0; 8];
+        for (to, from) in last.iter_mut().zip(rest) {
+            *to = *from;
+        }
+        let [low, high] = sip.finish(u64::from_le_bytes(last), bytes.len());
+        u128::from(low) | u128::from(high) << 64
+    }
+
     /// SipHash-1-3-128 of `words`, read as little-endian bytes.
     #[inline]
     pub fn digest<const N: usize>(self, words: [u64; N]) -> u128 {
@@ -42,21 +62,11 @@ impl HashKey {
     /// The digest's lower and upper half.
     #[inline(always)] // into the loop that is compiled for AVX2
     fn digest_halves<const N: usize>(self, words: [u64; N]) -> [u64; 2] {
-        let mut v = Sip {
-            v0: self.k0 ^ 0x736f_6d65_7073_6575,
-            v1: self.k1 ^ 0x646f_7261_6e64_6f6d ^ 0xee,
-            v2: self.k0 ^ 0x6c79_6765_6e65_7261,
-            v3: self.k1 ^ 0x7465_6462_7974_6573,
-        };
+        let mut sip = Sip::new(self);
         for word in words {
-            v.absorb(word);
+            sip.absorb(word);
         }
-        v.absorb((8 * N as u64) << 56);
-        v.v2 ^= 0xee;
-        let low = v.squeeze();
-        v.v1 ^= 0xdd;
-        let high = v.squeeze();
-        [low, high]
+        sip.finish(0, 8 * N)
     }
 }
 
@@ -134,6 +144,28 @@ struct Sip {
 
 impl Sip {
     #[inline(always)]
+    fn new(key: HashKey) -> Sip {
+        Sip {
+            v0: key.k0 ^ 0x736f_6d65_7073_6575,
+            v1: key.k1 ^ 0x646f_7261_6e64_6f6d ^ 0xee,
+            v2: key.k0 ^ 0x6c79_6765_6e65_7261,
+            v3: key.k1 ^ 0x7465_6462_7974_6573,
+        }
+    }
+
+    /// The two halves of the digest of an input of `bytes` bytes, of which `rest` are those after the
+    /// last whole word.
+    #[inline(always)]
+    fn finish(mut self, rest: u64, bytes: usize) -> [u64; 2] {
+        self.absorb(rest | (bytes as u64) << 56);
+        self.v2 ^= 0xee;
+        let low = self.squeeze();
+        self.v1 ^= 0xdd;
+        let high = self.squeeze();
+        [low, high]
+    }
+
+    #[inline(always)]
     fn round(&mut self) {
         self.v0 = self.v0.wrapping_add(self.v1);
         self.v2 = self.v2.wrapping_add(self.v3);
@@ -181,6 +213,20 @@ mod tests {
             let pair = [words[0]];
             assert_eq!(key.digest(pair), oracle.hash(&bytes(&pair)).as_u128());
         }
+    }
+
+    #[test]
+    fn bytes_agree_with_siphasher() {
+        let bits = 0x0f0e_0d0c_0b0a_0908_0706_0504_0302_0100_u128;
+        let key = HashKey::from_bits(bits);
+        let oracle = SipHasher13::new_with_key(&bits.to_le_bytes());
+        let bytes: Vec<u8> = (0..600_u32).map(|n| (n % 251) as u8).collect();
+        for length in 0..bytes.len() {
+            let bytes = &bytes[..length];
+            assert_eq!(key.digest_bytes(bytes), oracle.hash(bytes).as_u128(), "{length}");
+        }
+        let words = [3_u64, 1 << 63].map(u64::to_le_bytes);
+        assert_eq!(key.digest_bytes(words.as_flattened()), key.digest([3, 1 << 63]));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 use std::io::{self, BufRead, Read};
 use std::ops::Range;
+use std::time::Duration;
 
 use super::read_ahead::{Block, HEADROOM_BYTES, ReadAhead};
 use crate::capture::LinkType;
@@ -100,6 +101,26 @@ impl BlockBuffer {
     #[inline]
     pub fn window(&self, range: Range<usize>) -> &[u8] {
         self.bytes.get(range).unwrap_or_default()
+    }
+
+    /// The first `most` bytes of the stream, consumed or not. Fewer if the stream is shorter, or if its
+    /// bytes pause for longer than `longest_pause`. To be called before a record is taken: bytes before
+    /// it may be dropped when more are read.
+    pub fn first_bytes(&mut self, most: usize, longest_pause: Option<Duration>) -> &[u8] {
+        let consumed = self.offset() as usize;
+        self.start -= consumed;
+        while self.unread().len() < most {
+            let pauses = match (&self.input, longest_pause) {
+                (Input::Ahead(ahead), Some(limit)) => !ahead.is_ready_within(limit),
+                _ => false,
+            };
+            if pauses || !self.has(self.unread().len() + 1) {
+                break;
+            }
+        }
+        let first = self.start;
+        self.start += consumed;
+        self.bytes.get(first..self.end.min(first + most)).unwrap_or_default()
     }
 
     /// Skips `bytes` bytes without buffering them; false if the stream is shorter.
@@ -287,6 +308,24 @@ mod tests {
                     Ok(1)
                 }
             }
+        }
+    }
+
+    #[test]
+    fn first_bytes_are_read_and_stay_unread() {
+        for block_bytes in [3, 100] {
+            let mut buffer = BlockBuffer::direct(Box::new(Dripping(0)), block_bytes);
+            assert!(buffer.has(2) && buffer.skip(2));
+            assert_eq!(buffer.first_bytes(5, None), [0, 1, 2, 3, 4]);
+            assert_eq!(buffer.first_bytes(1, None), [0]);
+            assert_eq!((buffer.offset(), buffer.unread()), (2, &[2, 3, 4][..]));
+            assert_eq!(
+                buffer.first_bytes(20, None),
+                [0, 1, 2, 3, 4, 5, 6, 7, 8, 9],
+                "all there are"
+            );
+            assert_eq!(buffer.offset(), 2);
+            assert!(buffer.skip(8) && !buffer.has(1));
         }
     }
 

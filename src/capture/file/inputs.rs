@@ -2,10 +2,8 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use super::open::{CaptureReader, Input, Purpose};
-use super::read_ahead::ReadProgress;
+use super::open::{CaptureReader, Input};
 use crate::capture::{CaptureError, Damage};
 
 /// Inputs in the order in which they are read.
@@ -36,7 +34,7 @@ impl Inputs {
             if metadata.is_dir() {
                 inputs.add_directory(path)?;
             } else if metadata.is_file() {
-                first_look(&input)?;
+                CaptureReader::first_look(&input)?;
                 inputs.add(input, Some(metadata.len()));
             } else {
                 inputs.add(input, None);
@@ -72,7 +70,7 @@ impl Inputs {
                 continue;
             }
             let input = Input::File(path.clone());
-            match first_look(&input) {
+            match CaptureReader::first_look(&input) {
                 Ok(mut reader) => {
                     let first_time = reader.next_record().map(|record| record.time);
                     captures.push((first_time, path, metadata.len()));
@@ -93,8 +91,4 @@ impl Inputs {
         }
         Ok(())
     }
-}
-
-fn first_look(input: &Input) -> Result<CaptureReader, CaptureError> {
-    CaptureReader::open(input, Purpose::FirstPacket, Arc::new(ReadProgress::default()))
 }

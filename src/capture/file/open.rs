@@ -5,6 +5,7 @@ use std::io::{self, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use super::buffer::{BlockBuffer, Flaw, Record};
 use super::compression::{Compression, Decoder};
@@ -144,6 +145,20 @@ impl CaptureReader {
             .buffer(Box::new(decoder), ReadOn::OwnThread, stop)
             .map_err(|error| input.unreadable(error))?;
         recognise(decoded).map_err(|buffer| no_capture_inside(input, compression, buffer))
+    }
+
+    /// Opens `input` to recognise it or to read its first bytes.
+    pub fn first_look(input: &Input) -> Result<CaptureReader, CaptureError> {
+        CaptureReader::open(input, Purpose::FirstPacket, Arc::new(ReadProgress::default()))
+    }
+
+    /// The first `most` decoded bytes. Fewer if there are no more, or if they pause for longer than
+    /// `longest_pause`. To be called before the first record is read.
+    pub fn first_bytes(&mut self, most: usize, longest_pause: Option<Duration>) -> &[u8] {
+        match self {
+            CaptureReader::Pcap(reader) => reader.first_bytes(most, longest_pause),
+            CaptureReader::Pcapng(reader) => reader.first_bytes(most, longest_pause),
+        }
     }
 
     /// The next record, or `None` at the end or at a flaw.

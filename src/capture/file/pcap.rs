@@ -11,6 +11,7 @@
 
 use std::io::BufRead as _;
 use std::iter;
+use std::time::Duration;
 
 use super::buffer::{BlockBuffer, Flaw, MAX_CAPTURED_BYTES, Record};
 use crate::capture::{Frame, LinkType, PacketSlots};
@@ -147,6 +148,11 @@ impl PcapReader {
         let read = unread.len() - rest.len();
         self.buffer.consume(read);
         parsed
+    }
+
+    /// The first bytes of the stream; see [`BlockBuffer::first_bytes`].
+    pub fn first_bytes(&mut self, most: usize, longest_pause: Option<Duration>) -> &[u8] {
+        self.buffer.first_bytes(most, longest_pause)
     }
 
     /// Whether reading the next record may block.

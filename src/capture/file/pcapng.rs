@@ -15,6 +15,7 @@
 //! ignored, because its packets can be read without them.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use super::buffer::{BlockBuffer, Flaw, MAX_CAPTURED_BYTES, Record};
 use super::pcap::ByteOrder;
@@ -99,6 +100,11 @@ impl PcapngReader {
             self.other_block(block_type)?;
         }
         None
+    }
+
+    /// The first bytes of the stream; see [`BlockBuffer::first_bytes`].
+    pub fn first_bytes(&mut self, most: usize, longest_pause: Option<Duration>) -> &[u8] {
+        self.buffer.first_bytes(most, longest_pause)
     }
 
     /// Whether reading the next block may block.

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Select, Sender, bounded};
 
 /// Size of one read: the bytes are still in the second-level cache when they are parsed.
 const BLOCK_BYTES: usize = 256 << 10;
@@ -81,6 +81,19 @@ impl ReadAhead {
     /// Whether taking the next block would block.
     pub fn would_block(&self) -> bool {
         self.full.is_empty() && !self.over
+    }
+
+    /// Waits until the next block can be taken without blocking. Gives up, and returns false, after
+    /// about `limit` or when `stop` is set.
+    pub fn is_ready_within(&self, limit: Duration) -> bool {
+        let mut select = Select::new();
+        select.recv(&self.full);
+        let mut waited = Duration::ZERO;
+        while self.would_block() && waited < limit && !self.stop.load(Ordering::Relaxed) {
+            let _ = select.ready_timeout(STOP_CHECK_INTERVAL); // checked by `would_block`
+            waited += STOP_CHECK_INTERVAL;
+        }
+        !self.would_block()
     }
 
     /// Returns the bytes of a block to the thread, to be filled again.
@@ -209,8 +222,12 @@ mod tests {
         let stop = Arc::new(AtomicBool::new(false));
         let input = Box::new(Stuck(Some(vec![7; 100])));
         let mut ahead = ReadAhead::spawn(input, Arc::clone(&stop)).unwrap();
+        let long = Duration::from_secs(60);
+        assert!(ahead.is_ready_within(long));
         assert_eq!(bytes_of(&ahead.next_block().unwrap().unwrap()), [7; 100]);
+        assert!(!ahead.is_ready_within(Duration::from_millis(100)));
         stop.store(true, Ordering::Relaxed);
+        assert!(!ahead.is_ready_within(long));
         assert!(ahead.next_block().unwrap().is_none());
     }
 }

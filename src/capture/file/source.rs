@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::buffer::Record;
 use super::inputs::Inputs;
@@ -10,6 +11,9 @@ use super::open::{CaptureReader, Input, Purpose};
 use super::read_ahead::ReadProgress;
 use crate::capture::{CaptureError, Damage, Filter, Frame, LinkType, PacketSlots, PacketSource};
 use crate::time::Timestamp;
+
+/// How long the first bytes of a pipe are waited for after those before them.
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
 /// The frames with `from <= time < to`; a bound that is `None` does not limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -91,6 +95,27 @@ impl FileSource {
         self.reads_all &= filter.is_none();
         self.filter = filter;
         self
+    }
+
+    /// The first `most` decoded bytes of the inputs, one input after the other, or fewer if there are
+    /// no more; the frames in them are read later all the same. To be called before the first frame
+    /// is read.
+    ///
+    /// The bytes also end where a pipe that is the first input pauses for two seconds, and before
+    /// a pipe that is a later one: packets that have arrived do not wait for others.
+    pub fn first_bytes(&mut self, most: usize) -> Vec<u8> {
+        let pause = self.current_may_block.then_some(LONGEST_PAUSE);
+        let current = self.current.as_mut();
+        let mut first = current.map_or(vec![], |reader| reader.first_bytes(most, pause).to_vec());
+        for input in self.inputs.as_slice() {
+            if first.len() >= most || input.may_block() {
+                break;
+            }
+            // If it has become unreadable, that is reported when its frames are read.
+            let Ok(mut reader) = CaptureReader::first_look(input) else { break };
+            first.extend_from_slice(reader.first_bytes(most - first.len(), None));
+        }
+        first
     }
 
     /// The damage found in the inputs read so far; complete once the source has ended.

@@ -5,10 +5,14 @@ use std::sync::LazyLock;
 
 use clap::{Args, ValueEnum};
 
+use crate::capture::FileSource;
 use crate::cmd::input_args::InputArgs;
 use crate::cmd::rule_args::RuleArgs;
+use crate::cmd::run_args::{OUTPUT, RUN};
+use crate::cmd::seed_args::SeedArgs;
 use crate::cmd::store_args::ShapeArgs;
 use crate::engine::compare::Feedback;
+use crate::seed::Seed;
 use crate::units::{parse_bytes, parse_count, parse_share};
 use acsm_filters::{Backend, KbfDecode, LayoutKind, SbfRules, StoreSpec};
 
@@ -25,10 +29,8 @@ once, for which the stores are then sized: a larger store has fewer errors. --fl
 the first pass. The same input, options and --seed give the same output, except `seconds`.
 Exit codes: 0 done, 1 failed, 2 wrong usage.";
 
-/// Headings in the help text.
+/// A heading in the help text.
 const COMPARISON: &str = "Comparison";
-const OUTPUT: &str = "Output";
-const RUN: &str = "Run";
 
 /// Compare stores on captures: memory, and errors against an exact table
 #[derive(Debug, Args)]
@@ -88,9 +90,8 @@ pub struct CompareArgs {
     #[arg(long, help_heading = RUN, value_name = "SIZE", value_parser = parse_bytes)]
     pub memory_limit: Option<u64>,
 
-    /// Seed of the hash functions: decides which flows have errors
-    #[arg(long, help_heading = RUN, value_name = "N", default_value = "1")]
-    pub seed: u64,
+    #[command(flatten)]
+    pub seed: SeedArgs,
 
     /// Options from a TOML file, as `idle-timeout = "30s"`; the command line has precedence
     #[arg(long, help_heading = RUN, value_name = "FILE")]
@@ -161,9 +162,10 @@ fn parse_rate(text: &str) -> Result<f64, String> {
 }
 
 impl CompareArgs {
-    /// The seeds, one for each repetition.
-    pub fn seeds(&self) -> Vec<u64> {
-        (0..u64::from(self.repeat)).map(|n| self.seed.wrapping_add(n)).collect()
+    /// The seeds, one for each repetition. Nothing of the input has been read yet.
+    pub fn seeds(&self, source: &mut FileSource) -> Vec<Seed> {
+        let first = self.seed.choose(source);
+        (0..u64::from(self.repeat)).map(|n| first.plus(n)).collect()
     }
 
     /// The first store, for what all stores have in common.

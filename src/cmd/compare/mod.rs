@@ -12,7 +12,7 @@ pub use args::CompareArgs;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use anyhow::{Context as _, bail};
 
@@ -20,6 +20,7 @@ use super::progress::{Progress, stopwatch_nanos};
 use super::{Usage, signals, stderr};
 use crate::capture::FileSource;
 use crate::engine::compare::{ComparePlan, Comparison, Load, compare};
+use crate::seed::Seed;
 use acsm_filters::Expire;
 use args::Flows;
 use runs::MemoryNeed;
@@ -42,8 +43,10 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<ExitCode> {
         Flows::Count(flows) => flows,
         Flows::Auto => counted.as_ref().map_or(0, |load| load.flows_peak).max(1),
     };
-    let runs =
-        runs::runs(args, plan.active.rules.machine.states().len(), flows).map_err(Usage::new)?;
+    let mut source = open(args)?;
+    plan.seeds = args.seeds(&mut source);
+    let states = plan.active.rules.machine.states().len();
+    let runs = runs::runs(args, &plan.seeds, states, flows).map_err(Usage::new)?;
     let need = MemoryNeed::new(&runs, counted.as_ref().map_or(flows, |load| load.flows_total));
     if !args.quiet {
         stderr::message(format_args!("acsm: {}", need.describe(runs.plans.len())));
@@ -52,7 +55,7 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<ExitCode> {
 
     plan.runs = runs.plans;
     plan.flows_expected = counted.map_or(FIRST_FLOWS, |load| load.flows_total as usize);
-    let (source, outcome) = pass(args, &plan)?;
+    let outcome = pass(args, &plan, &mut source)?;
     let report = report::report(args, &plan, (&source, &outcome), &runs.labels);
     if !args.quiet {
         stderr::warn_of_damage(source.damages());
@@ -65,13 +68,13 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// The plan without its runs.
+/// The plan without its runs and seeds.
 fn plan(args: &CompareArgs) -> anyhow::Result<ComparePlan> {
-    let keyer = args.rules.keyer(args.seed);
+    let keyer = args.rules.keyer(Seed::default());
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     Ok(ComparePlan {
         runs: Vec::new(),
-        seeds: args.seeds(),
+        seeds: Vec::new(),
         active: Arc::new(args.rules.active(keyer.kind)?),
         keyer,
         phase: args.shape.phase(),
@@ -95,8 +98,9 @@ fn count_flows(args: &CompareArgs, plan: &ComparePlan) -> anyhow::Result<Load> {
         let twice = anyhow::anyhow!("{pipe} can be read only once: say --flows N in place of auto");
         return Err(Usage::new(twice).into());
     }
-    let plan = ComparePlan { seeds: vec![args.seed], ..plan.clone() };
-    let (source, outcome) = pass(args, &plan)?;
+    let mut source = open(args)?;
+    let plan = ComparePlan { seeds: vec![args.seed.choose(&mut source)], ..plan.clone() };
+    let outcome = pass(args, &plan, &mut source)?;
     if let Some(error) = outcome.failure {
         return Err(error).context("flows could not be counted");
     }
@@ -106,17 +110,26 @@ fn count_flows(args: &CompareArgs, plan: &ComparePlan) -> anyhow::Result<Load> {
     Ok(outcome.load)
 }
 
+/// Opens the captures; signals end the reading from here on.
+fn open(args: &CompareArgs) -> anyhow::Result<FileSource> {
+    let source = args.input.open()?;
+    signals::stop_on_signals(&source.progress().stop_flag())?;
+    Ok(source)
+}
+
 /// One pass of all runs of `plan` over the captures.
-fn pass(args: &CompareArgs, plan: &ComparePlan) -> anyhow::Result<(FileSource, Comparison)> {
-    let mut source = args.input.open()?;
-    let stop: Arc<AtomicBool> = source.progress().stop_flag();
-    signals::stop_on_signals(&stop)?;
+fn pass(
+    args: &CompareArgs,
+    plan: &ComparePlan,
+    source: &mut FileSource,
+) -> anyhow::Result<Comparison> {
+    let stop = source.progress().stop_flag();
     let progress = Progress::new(source.progress(), args.quiet);
     let mut tick = |packets| progress.tick(packets);
-    let outcome = compare(plan, &mut source, &args.input.parser(), &stop, &mut tick)?;
+    let outcome = compare(plan, source, &args.input.parser(), &stop, &mut tick)?;
     drop(progress);
     if !plan.runs.is_empty() && !args.quiet {
         signals::warn_of_interruption(&stop);
     }
-    Ok((source, outcome))
+    Ok(outcome)
 }

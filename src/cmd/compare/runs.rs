@@ -10,6 +10,7 @@ use crate::engine::compare::StoreRun;
 use crate::flow::FlowKey;
 use crate::report::compare::RunLabel;
 use crate::report::format::bytes;
+use crate::seed::Seed;
 use acsm_filters::{Backend, Budget, GroundTruth, Sizing, SpecError, StoreSpec};
 
 /// Memory per run for each flow with a wrong answer.
@@ -61,8 +62,8 @@ fn no_duplicates(
     Ok(())
 }
 
-/// All combinations of the lists of `args`, with stores for `flows` flows.
-pub fn runs(args: &CompareArgs, states: usize, flows: u64) -> anyhow::Result<Runs> {
+/// All combinations of the lists of `args` and of `seeds`, with stores for `flows` flows.
+pub fn runs(args: &CompareArgs, seeds: &[Seed], states: usize, flows: u64) -> anyhow::Result<Runs> {
     let mut runs = Runs::default();
     for &equal in &args.equal {
         for &feedback in &args.feedback {
@@ -74,7 +75,7 @@ pub fn runs(args: &CompareArgs, states: usize, flows: u64) -> anyhow::Result<Run
                     let (spec, sizing) = sized(store)
                         .map_err(|error| anyhow::anyhow!(message(&error)))
                         .with_context(name)?;
-                    for (seed_index, seed) in args.seeds().into_iter().enumerate() {
+                    for (seed_index, &seed) in seeds.iter().enumerate() {
                         let plan = StoreRun {
                             store: spec.clone(),
                             seed: seed_index,

@@ -35,6 +35,7 @@ use crate::machine::Rules;
 use crate::report::alert::{AlertTarget, Names};
 use crate::report::replay::{Context, Summary};
 use crate::report::trace::TraceReport;
+use crate::seed::Seed;
 use crate::units::parse_duration_nanos;
 use capture_args::CaptureArgs;
 use listen::{ListenArgs, WebServer};
@@ -130,7 +131,7 @@ impl LiveArgs {
 /// Captures until the run is ended, then prints the summary.
 pub fn run(args: &LiveArgs) -> anyhow::Result<ExitCode> {
     let seed = args.seed.map_or_else(secret_seed, Ok)?;
-    let (mut plan, sizing) = args.run.plan(seed)?;
+    let (mut plan, sizing) = args.run.plan(Seed::Number(seed))?;
     plan.top_talkers = true;
     if args.run.verify && !args.run.quiet {
         stderr::message(VERIFY_COSTS);

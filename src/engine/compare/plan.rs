@@ -7,7 +7,8 @@ use crate::engine::clock::Phase;
 use crate::engine::dispatch::DispatchPlan;
 use crate::engine::shard::{NONE_HELD, ShardRules};
 use crate::flow::Keyer;
-use acsm_filters::{HashKey, State, StoreSpec};
+use crate::seed::Seed;
+use acsm_filters::{State, StoreSpec};
 
 /// Whose answer a store goes on from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -35,7 +36,7 @@ pub struct ComparePlan {
     /// What to run.
     pub runs: Vec<StoreRun>,
     /// Seeds of the digests, at least one.
-    pub seeds: Vec<u64>,
+    pub seeds: Vec<Seed>,
     /// The rules.
     pub active: Arc<ActiveRules>,
     /// How packets become flows; each seed replaces the hash key.
@@ -60,7 +61,7 @@ impl ComparePlan {
     /// The keyer of a seed, by its index.
     pub(super) fn keyer_of(&self, seed: usize) -> Keyer {
         let seed = self.seeds.get(seed).copied().unwrap_or_default();
-        Keyer { hash_key: HashKey::from_seed(seed), ..self.keyer }
+        Keyer { hash_key: seed.hash_key(), ..self.keyer }
     }
 
     /// What the dispatcher of a seed goes by.

@@ -10,6 +10,7 @@ use super::rule_counters::{RuleCounters, ThresholdHit};
 use super::tuples::{SeenTuples, TupleHasher};
 use crate::flow::{Packet, TcpFlags};
 use crate::machine::{Counted, ThresholdRule};
+use crate::seed::Seed;
 use crate::time::{NANOS_PER_SEC, Timestamp};
 use acsm_filters::memory::Arena;
 
@@ -98,7 +99,7 @@ enum Failure {
 
 impl Thresholds {
     /// Counters for `rules`. Later allocations are for new rules alone.
-    pub fn new(rules: &[ThresholdRule], seed: u64, limits: SketchLimits) -> Self {
+    pub fn new(rules: &[ThresholdRule], seed: Seed, limits: SketchLimits) -> Self {
         let hasher = TupleHasher::new(seed);
         let arena = Arena::with_capacity(TABLES_BYTES);
         Thresholds {

@@ -3,6 +3,7 @@
 use super::{Losses, PreparedTuple, SketchLimits, ThresholdHit, Thresholds};
 use crate::engine::active_rules::ActiveRules;
 use crate::flow::Packet;
+use crate::seed::Seed;
 use crate::time::Timestamp;
 
 /// Packets that are prepared together, before the first of them is counted.
@@ -15,12 +16,12 @@ pub type ThresholdHits = Vec<(u32, ThresholdHit)>;
 pub struct ThresholdStage {
     /// `None` if no rule counts packets.
     thresholds: Option<Thresholds>,
-    seed: u64,
+    seed: Seed,
 }
 
 impl ThresholdStage {
     /// Empty counters. `seed` is that of its sketches.
-    pub fn new(active: &ActiveRules, seed: u64) -> ThresholdStage {
+    pub fn new(active: &ActiveRules, seed: Seed) -> ThresholdStage {
         let mut stage = ThresholdStage { thresholds: None, seed };
         stage.set_rules(active);
         stage

@@ -17,9 +17,9 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use crate::flow::Packet;
+use crate::seed::Seed;
 use acsm_filters::memory::prefetch;
 use acsm_filters::memory::{Arena, Table};
-use acsm_filters::rng::Random;
 
 /// Keys per 64-bit word, on average, at which a generation is full.
 const KEYS_PER_BLOCK: usize = 8;
@@ -36,9 +36,8 @@ pub(super) struct TupleHasher {
 }
 
 impl TupleHasher {
-    pub fn new(seed: u64) -> Self {
-        let mut random = Random::for_purpose(seed, 0x7475_706c);
-        let keys = std::array::from_fn(|_| random.next_u64());
+    pub fn new(seed: Seed) -> Self {
+        let keys = seed.numbers(0x7475_706c);
         TupleHasher { keys, odd_keys: keys.map(|key| key | 1) }
     }
 
@@ -249,6 +248,7 @@ mod tests {
     use super::*;
     use crate::flow::TcpFlags;
     use crate::time::Timestamp;
+    use acsm_filters::rng::Random;
 
     fn packet(src: IpAddr, src_port: u16, dst: IpAddr, dst_port: u16) -> Packet {
         Packet {
@@ -267,14 +267,14 @@ mod tests {
 
     #[test]
     fn both_directions_hash_alike_and_are_told_apart() {
-        let hasher = TupleHasher::new(1);
+        let hasher = TupleHasher::new(Seed::Number(1));
         for (a, b) in [("10.0.0.1", "10.0.0.2"), ("2001:db8::1", "2001:db8::2")] {
             let (a, b) = (a.parse().unwrap(), b.parse().unwrap());
             let (there, back) = (packet(a, 1, b, 2), packet(b, 2, a, 1));
             assert_eq!(hasher.tuple(&there), hasher.tuple(&back));
             assert_ne!(hasher.is_forward(&there), hasher.is_forward(&back));
             assert_ne!(hasher.tuple(&there), hasher.tuple(&packet(a, 2, b, 1)));
-            assert_ne!(hasher.tuple(&there), TupleHasher::new(2).tuple(&there));
+            assert_ne!(hasher.tuple(&there), TupleHasher::new(Seed::Number(2)).tuple(&there));
         }
     }
 
@@ -282,7 +282,7 @@ mod tests {
     /// as random numbers: chi-squared over 1024 cells stays within five standard deviations.
     #[test]
     fn counting_inputs_spread_evenly_in_high_and_low_bits() {
-        let hasher = TupleHasher::new(3);
+        let hasher = TupleHasher::new(Seed::Number(3));
         let victim: IpAddr = "192.0.2.1".parse().unwrap();
         for shift in [0, 10, 20, 32, 54] {
             let mut cells = [0u32; 1024];

@@ -197,6 +197,7 @@ mod tests {
     use crate::report::compare::{Intervals, Load, Parameters};
     use crate::report::replay::ErrorReport;
     use crate::report::trace::TraceReport;
+    use crate::seed::Seed;
 
     fn run(backend: &str, fp_rate: f64, seed: u64, flows_wrong: u64) -> Run {
         let errors = Errors { flows_wrong, flows_total: 10_000, ..Errors::default() };
@@ -207,7 +208,7 @@ mod tests {
             fp_rate,
             equal: "cells".to_owned(),
             feedback: "closed".to_owned(),
-            seed,
+            seed: Seed::Number(seed),
             layout: String::new(),
             expire: String::new(),
             cells: 1,
@@ -247,7 +248,7 @@ mod tests {
                 expire: String::new(),
                 idle_timeout_seconds: None,
                 layout: String::new(),
-                seeds: vec![0],
+                seeds: vec![Seed::Number(0)],
             },
             load: Load {
                 flows_total: 10_000,

@@ -8,6 +8,7 @@ use crate::engine::ErrorKind;
 use crate::engine::compare::{Comparison, Feedback, RateIntervals, RunOutcome, StepCounts};
 use crate::report::replay::ErrorReport;
 use crate::report::trace::TraceReport;
+use crate::seed::Seed;
 use crate::time::NANOS_PER_SEC;
 use acsm_filters::{Sizing, StoreSpec};
 use acsm_model::{StateMix, bound};
@@ -43,7 +44,7 @@ pub struct Parameters {
     pub expire: String,
     pub idle_timeout_seconds: Option<f64>,
     pub layout: String,
-    pub seeds: Vec<u64>,
+    pub seeds: Vec<Seed>,
 }
 
 /// The load that the trace puts on a store, counted exactly.
@@ -77,7 +78,7 @@ pub struct Run {
     /// `closed` or `open`.
     #[serde(rename = "loop")]
     pub feedback: String,
-    pub seed: u64,
+    pub seed: Seed,
     pub layout: String,
     pub expire: String,
     pub cells: u64,
@@ -138,7 +139,7 @@ pub struct RunLabel {
     /// Open or closed loop.
     pub feedback: Feedback,
     /// The seed.
-    pub seed: u64,
+    pub seed: Seed,
     /// The specification of the store.
     pub spec: StoreSpec,
     /// The size that follows from it.

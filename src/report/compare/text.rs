@@ -25,6 +25,13 @@ pub fn write(report: &CompareReport, out: &mut impl Write) -> io::Result<()> {
         grouped(load.alerts)
     )?;
     writeln!(out, "  states {}", states(report))?;
+    if let Some((first, others)) = report.parameters.seeds.split_first() {
+        let others = match others.len() {
+            0 => String::new(),
+            n => format!(" and the {n} after it"),
+        };
+        writeln!(out, "  seed {first}{others}")?;
+    }
     for (equal, feedback) in tables(report) {
         let title = format!("Equal {equal}, {feedback} loop");
         writeln!(

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use super::prediction::Prediction;
 use crate::engine::{AlertDifference, Errors, Lookups, RunPlan, RunResult};
 use crate::report::trace::TraceReport;
+use crate::seed::Seed;
 use acsm_filters::pending::{PendingStats, PendingTable};
 use acsm_filters::{Backend, GateStats, RecycleAt, Sizing};
 
@@ -22,6 +23,9 @@ pub struct Summary {
     pub alerts: AlertReport,
     pub errors: Option<ErrorReport>,
     pub speed: Speed,
+    /// The seed of a replay. A live run shows its own with its interfaces.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seed: Option<Seed>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -177,6 +181,7 @@ impl Summary {
             }),
             speed: Speed { seconds, packets_per_second },
             trace: context.trace,
+            seed: None,
         }
     }
 }

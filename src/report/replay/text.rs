@@ -39,6 +39,9 @@ fn trace(out: &mut impl Write, summary: &Summary, outcome: &RunResult) -> io::Re
     if let Some(damage) = &trace.damaged {
         writeln!(out, "  damaged      {damage}")?;
     }
+    if let Some(seed) = &summary.seed {
+        writeln!(out, "  seed         {seed}")?;
+    }
     if outcome.one_way {
         writeln!(
             out,

@@ -3,6 +3,7 @@
 use acsm::report::compare::{CompareReport, Intervals, Load, Moment, Parameters, Run};
 use acsm::report::replay::ErrorReport;
 use acsm::report::trace::TraceReport;
+use acsm::seed::Seed;
 use acsm_filters::rng::Random;
 
 /// What was compared.
@@ -11,7 +12,7 @@ pub struct Plan<'a> {
     pub rates: &'a [f64],
     pub equal: &'a [&'a str],
     pub loops: &'a [&'a str],
-    pub seeds: &'a [u64],
+    pub seeds: &'a [Seed],
 }
 
 pub const ALL_STORES: &[(&str, Option<&str>)] = &[
@@ -34,26 +35,26 @@ const SHARES: [f64; 6] = [0.031, 0.012, 0.801, 0.117, 0.029, 0.01];
 /// Two stores, the papers' rates, one loop: what `acsm compare FILE` gives.
 pub fn default_report() -> CompareReport {
     let stores = &[("kbf", None), ("sbf", None)];
-    let (equal, loops, seeds) = (&["cells"], &["closed"], &[1]);
+    let (equal, loops, seeds) = (&["cells"], &["closed"], &[Seed::default()]);
     report(&Plan { stores, rates: RATES, equal, loops, seeds })
 }
 
 /// All stores, in both loops.
 pub fn large_report() -> CompareReport {
     let (equal, loops) = (&["cells"], &["closed", "open"]);
-    report(&Plan { stores: ALL_STORES, rates: RATES, equal, loops, seeds: &[1] })
+    report(&Plan { stores: ALL_STORES, rates: RATES, equal, loops, seeds: &[Seed::Number(1)] })
 }
 
 /// Three seeds, with equal cells and with equal memory.
 pub fn repeated_report() -> CompareReport {
     let stores = &[("kbf", None), ("sbf", None), ("bhbf", None), ("fcf", None)];
-    let (equal, loops, seeds) = (&["cells", "memory"], &["closed"], &[1, 2, 3]);
+    let (equal, loops, seeds) = (&["cells", "memory"], &["closed"], &[1, 2, 3].map(Seed::Number));
     report(&Plan { stores, rates: &RATES[..4], equal, loops, seeds })
 }
 
 /// One run.
 pub fn single_report() -> CompareReport {
-    let (equal, loops, seeds) = (&["memory"], &["open"], &[7]);
+    let (equal, loops, seeds) = (&["memory"], &["open"], &[Seed::Number(7)]);
     report(&Plan { stores: &[("fcf", None)], rates: &[0.01], equal, loops, seeds })
 }
 
@@ -214,11 +215,15 @@ fn run(
     p: f64,
     equal: &str,
     feedback: &str,
-    seed: u64,
+    seed: Seed,
 ) -> Run {
     let name = format!("{backend}{variant:?}{p}{equal}{feedback}");
+    let number = match seed {
+        Seed::Number(number) => number,
+        Seed::Bits(bits) => bits as u64,
+    };
     let mut random = Random::for_purpose(
-        seed,
+        number,
         name.bytes().fold(7_u64, |h, b| h.wrapping_mul(31) + u64::from(b)),
     );
     let feeds_on = if feedback == "closed" { 1.25 } else { 1.0 };

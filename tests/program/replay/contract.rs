@@ -10,7 +10,7 @@ use crate::runner::{Folder, count, json, replay};
 
 /// The names of the contract, then those that we add.
 const NAMES: [(&str, &[&str], &[&str]); 8] = [
-    ("", &["trace", "store", "flows", "lookups", "alerts", "errors", "speed"], &[]),
+    ("", &["trace", "store", "flows", "lookups", "alerts", "errors", "speed"], &["seed"]),
     (
         "/trace",
         &["packets", "tcp_packets", "skipped", "link_types", "first_time", "last_time", "damaged"],

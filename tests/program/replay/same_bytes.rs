@@ -54,9 +54,11 @@ fn an_exact_store_does_not_depend_on_the_seed_and_a_filter_errs_elsewhere() {
     let folder = Folder::new();
     let (trace, _) = folder.generate("x.pcap", "--packets 20k --well-behaved");
     for preset in ["paper", "operator"] {
-        let exact = |seed| {
+        let exact = |seed: u64| {
             let options = format!("--backend exact --preset {preset} --seed {seed}");
-            without_speed(replay(&options, &[&trace]))
+            let mut summary = without_speed(replay(&options, &[&trace]));
+            assert_eq!(summary.as_object_mut().unwrap().remove("seed"), Some(seed.into()));
+            summary
         };
         assert_eq!(exact(1), exact(2));
         let errors = |seed| {

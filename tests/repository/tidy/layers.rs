@@ -21,7 +21,7 @@ const RULES: &[Rules] = &[
     Rules {
         root: "src",
         layers: &[
-            ('A', &["time", "units", "flow"]),
+            ('A', &["time", "units", "seed", "flow"]),
             ('B', &["machine"]),
             ('C', &["capture", "engine"]),
             ('D', &["report", "generate"]),

@@ -8,6 +8,7 @@ use acsm::engine::compare::{ComparePlan, Feedback, StoreRun};
 use acsm::engine::{ActiveRules, Alert, Phase, RunPlan, Sink, WatchStep};
 use acsm::flow::{FlowKeyKind, Keyer};
 use acsm::machine::{Preset, Rules};
+use acsm::seed::Seed;
 use acsm_filters::digest::HashKey;
 use acsm_filters::{Backend, Budget, Expire, LayoutKind, StoreSpec};
 
@@ -30,7 +31,7 @@ pub fn replay_plan(backend: Backend, workers: usize) -> RunPlan {
         phase: Phase::Nanos(IDLE_TIMEOUT_NANOS),
         startup_nanos: IDLE_TIMEOUT_NANOS,
         watch: None,
-        seed: 1,
+        seed: Seed::Number(1),
         touch_absent: false,
         workers,
         top_talkers: false,

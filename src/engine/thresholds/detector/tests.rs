@@ -108,7 +108,7 @@ fn skipping_settled_tuples_changes_nothing() {
     let mut fired = [0; 6];
     for (seed, limits) in [small, generations_by_time, long_time_limit].into_iter().enumerate() {
         let mut wire = Wire::new(seed as u64);
-        let new = || Thresholds::new(&rules(), 7, limits);
+        let new = || Thresholds::new(&rules(), Seed::Number(7), limits);
         let (mut skipping, mut complete) = (new(), new());
         let mut skipped = 0;
         for n in 0..PACKETS {

@@ -6,6 +6,7 @@ use super::elements::{count, duration_of, rate_cell, scrolling, table, tenths, v
 use super::runs::{ErrorMetric, GroupedReport, IndexedRun, rate_label};
 use crate::report::escape::Escaped;
 use crate::report::format::bytes;
+use crate::seed::Seed;
 
 /// Sections without figures: anchor and heading.
 pub const SECTIONS: [(&str, &str); 3] =
@@ -118,7 +119,7 @@ pub fn parameters(report: &GroupedReport<'_>) -> String {
         let shown = duration_of(seconds);
         pair("idle timeout", &value("/parameters/idle_timeout_seconds", seconds, &shown));
     }
-    let seeds: Vec<String> = asked.seeds.iter().map(u64::to_string).collect();
+    let seeds: Vec<String> = asked.seeds.iter().map(Seed::to_string).collect();
     pair("seeds", &seeds.join(", "));
     pair("states", &states(report));
     let entropy = load.state_entropy_bits;
