@@ -53,6 +53,8 @@ strangers    false positive => absent false positive
 flows        false negative => extant false negative
 does not meet the wish: as near as its kind comes => does not meet the requirements: as close as its kind comes
 >false positives< => >false positives per lookup of absent flows<
+--seed <N> => --seed <SEED>
+invalid digit found in string => `x` is not a seed; write a number below 2^64, or 32 hexadecimal digits as a run shows them
 """
 
 # What differs from run to run of one binary, because it is measured with a clock.
@@ -65,6 +67,9 @@ TIMES = [
     (r'<data value="[^"]*" data-at="/runs/(\d+)/seconds">[^<]*<', r'<data TIME of run \1<'),
     # replay's page
     (r"[\d.,]+ s \([\d.,]+ M packets/s\)", "TIME (RATE)"),
+    # the seed, which older builds did not show
+    (r',\n  "seed": .*', ""),
+    (r"(?m)^  seed +\S+.*\n", ""),
     (r"(?m)^  time +batch .*$", lambda line: re.sub(r"[\d.,]+ (ns|µs|ms|s)\b", "TIME", line[0])),
 ]
 # report.csv: `seconds` is the last column.
@@ -220,7 +225,7 @@ def run_once(program, case, folder):
     with open(case.stdin or "/dev/null", "rb") as stdin:
         try:
             # By the same name, since the usage line shows it.
-            done = subprocess.run(["acsm", *map(str, case.args)], executable=program, cwd=folder,
+            done = subprocess.run(["acsm", *seeded(case.args)], executable=program, cwd=folder,
                                   stdin=stdin, capture_output=True, timeout=TIMEOUT_SECONDS)
         except subprocess.TimeoutExpired:
             return {"exit code": f"none after {TIMEOUT_SECONDS} s".encode()}
@@ -230,6 +235,14 @@ def run_once(program, case, folder):
         if file.is_file():
             written[str(file.relative_to(folder))] = file.read_bytes()
     return written
+
+
+def seeded(args):
+    """With a seed: without one, older builds take 1, others one that follows from the input."""
+    args = [str(arg) for arg in args]
+    needs_one = args[:1] in (["replay"], ["compare"]) and not any("--seed" in arg for arg in args)
+    is_run = not {"--help", "-h", "help"} & set(args)
+    return [*args, "--seed", "1"] if needs_one and is_run else args
 
 
 def name_of_stdout(text):

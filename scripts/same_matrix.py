@@ -63,7 +63,7 @@ def make_inputs(old, corpus, folder, say):
 
     captures = captures_in(made) + captures_in(ROOT / "traces")
     if corpus.is_dir():
-        captures += captures_in(corpus)
+        captures += captures_in(corpus.resolve())
     else:
         say(f"no folder {corpus}: its captures are left out")
     in_full = [capture for capture in captures if capture.name in IN_FULL]
@@ -319,7 +319,7 @@ def compare_cases(inputs, quick):
 
 def generate_cases():
     for options in (*GENERATED.values(), "--packets 5k", "--packets 5k --snaplen 40",
-                    "--packets 5k --link ethernet", "--packets 5k --attacks nonsense",
+                    "--packets 5k --link ethernet",
                     "--profile paper --packets 9k --flows 3k --truth truth.json",
                     "--packets 3", "--packets 10 --flows 100"):
         yield Case(("generate", "-o", "out.pcap", *options.split()))

@@ -91,6 +91,7 @@ fn store(out: &mut impl Write, summary: &Summary, outcome: &RunResult) -> io::Re
     }
     recycled(out, summary)?;
     gate(out, store)?;
+    pending(out, summary)?;
     capacity(out, store)?;
     let (batch, sweep) = (&outcome.batch_nanos, &outcome.shards.sweep_nanos);
     writeln!(
@@ -129,6 +130,18 @@ fn gate(out: &mut impl Write, store: &StoreReport) -> io::Result<()> {
         write!(out, ", {} times two states seemed right", grouped(gate.dont_know))?;
     }
     writeln!(out)
+}
+
+/// Flows that were pending, and what became of them.
+fn pending(out: &mut impl Write, summary: &Summary) -> io::Result<()> {
+    let Some(pending) = &summary.pending else { return Ok(()) };
+    let (inserted, admitted) = (grouped(pending.inserted), grouped(pending.admitted));
+    let (lost, memory) = (grouped(pending.lost), bytes(pending.bits / 8));
+    writeln!(
+        out,
+        "  pending      {inserted} flows, {admitted} admitted to the store, {lost} lost; {memory} beside \
+         the store"
+    )
 }
 
 /// Capacity limits that were reached, if any.
