@@ -87,14 +87,6 @@ impl Pending {
         self.apply(event.id, epoch_of(packet.time), |_| Fate::Pending(flow));
     }
 
-    /// Starts loading what is known of a flow.
-    #[inline]
-    pub fn prefetch(&self, id: FlowId) {
-        if let Pending::Table(table) = self {
-            table.prefetch(id);
-        }
-    }
-
     /// Counts; those of the unbounded table are not kept.
     pub fn stats(&self) -> PendingStats {
         match self {

@@ -94,14 +94,12 @@ impl<P: Copy> LookupCache<P> {
     }
 
     /// Makes sure that the cache has the place of this flow, so that its memory is loaded when its
-    /// turn comes. Returns whether the cache did not have it.
+    /// turn comes.
     #[inline(always)]
-    pub fn prefetch<S: Store<Key: Default, Place = P>>(&mut self, id: FlowId, store: &S) -> bool {
-        let is_new = !self.has(id);
-        if is_new {
+    pub fn prefetch<S: Store<Key: Default, Place = P>>(&mut self, id: FlowId, store: &S) {
+        if !self.has(id) {
             self.fill(id, store);
         }
-        is_new
     }
 
     #[inline(never)]

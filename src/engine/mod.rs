@@ -13,7 +13,7 @@
 //! | `pool`, `stage_owners` | the threads, and which of them owns which stage |
 //! | [`shard`], `shard_loop` | the interface of a shard; the loop that drives flows, for every store |
 //! | `lookup_cache` | answers for the flows seen last |
-//! | `admission` | flows that are pending until both of their ends have spoken |
+//! | `admission`, `shard_pending` | flows that are pending until both of their ends have spoken |
 //! | `build` | from the specification of a store to its shards |
 //! | `shadow`, [`errors`] | the exact table beside a store, and the errors it finds |
 //! | [`alerts`] | alerts merged in packet order, limited, to the [`Sink`] |
@@ -45,6 +45,7 @@ mod run_plan;
 mod shadow;
 pub mod shard;
 mod shard_loop;
+mod shard_pending;
 mod stage_owners;
 mod stats;
 #[cfg(test)]

@@ -3,14 +3,14 @@
 //! This is the one loop that drives flows. `replay`, `live` and `compare` run it on the store that
 //! was chosen; `--verify`, `compare` and `plan --trace` run it on an exact table beside (`shadow`).
 
-use super::admission::{Pending, PendingStep};
+use super::admission::Pending;
 use super::alerts::RawAlert;
 use super::batch::Event;
 use super::lookup_cache::LookupCache;
 use super::shard::{Answer, PacketKey, Shard, ShardOutput, ShardWork, Step, Wanted};
 use super::stats::ShardStats;
 use crate::flow::FlowId;
-use crate::machine::{Next, Outcome, RuleSet};
+use crate::machine::{Next, RuleSet};
 use acsm_filters::pending::PendingStats;
 use acsm_filters::{Epoch, Found, Insertion, Lookup, Stamp, State, Store, StoreStats};
 
@@ -24,15 +24,15 @@ const SWEEP_CELLS: usize = 256;
 
 /// A shard with a store of this type.
 pub struct StoreShard<S: Store> {
-    store: S,
+    pub(super) store: S,
     /// The flows that are not in the store yet, or no longer.
-    pending: Option<Pending>,
+    pub(super) pending: Option<Pending>,
     cache: LookupCache<S::Place>,
     /// The places of the next events, where the cache does not keep them: a ring.
     places: [S::Place; AHEAD],
     epoch: Epoch,
     events_since_sweep: u32,
-    stats: ShardStats,
+    pub(super) stats: ShardStats,
 }
 
 impl<S: Store<Key: PacketKey>> StoreShard<S> {
@@ -76,13 +76,26 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
     pub fn drive(
         &mut self,
         work: &ShardWork<'_>,
+        observe: impl FnMut(&mut Self, &Event, &Step<S::Handle>),
+    ) {
+        // The loop is compiled twice: a branch in it would cost those without a pending table.
+        match self.pending {
+            None => self.drive_each::<false>(work, observe),
+            Some(_) => self.drive_each::<true>(work, observe),
+        }
+    }
+
+    #[inline(always)]
+    fn drive_each<const PENDING: bool>(
+        &mut self,
+        work: &ShardWork<'_>,
         mut observe: impl FnMut(&mut Self, &Event, &Step<S::Handle>),
     ) {
         for n in 0..AHEAD.min(work.events.len()) {
             self.prepare(work, n);
         }
         for (n, event) in work.events.iter().enumerate() {
-            let step = self.advance(work, n, event);
+            let step = self.advance::<PENDING>(work, n, event);
             observe(self, event, &step);
             self.prepare(work, n + AHEAD);
         }
@@ -93,11 +106,7 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
     fn prepare(&mut self, work: &ShardWork<'_>, n: usize) {
         let Some(event) = work.events.get(n) else { return };
         if Self::CACHES {
-            let is_new = self.cache.prefetch(event.id, &self.store);
-            if let Some(pending) = self.pending.as_ref().filter(|_| is_new) {
-                pending.prefetch(event.id);
-            }
-            return;
+            return self.cache.prefetch(event.id, &self.store);
         }
         if let Some(packet) = work.packets.get(event.index as usize) {
             let place = self.store.locate(event.id, S::Key::of(&work.rules.keyer, packet));
@@ -108,7 +117,7 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
 
     /// The place of the flow of the n-th event.
     #[inline(always)]
-    fn place(&mut self, n: usize, event: &Event) -> S::Place {
+    pub(super) fn place(&mut self, n: usize, event: &Event) -> S::Place {
         match Self::CACHES {
             true => self.cache.place(event.id, &self.store),
             false => self.places[n % AHEAD],
@@ -117,7 +126,12 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
 
     /// One event: look up, step, write, sweep now and then.
     #[inline(always)] // what it returns stays in registers
-    fn advance(&mut self, work: &ShardWork<'_>, n: usize, event: &Event) -> Step<S::Handle> {
+    fn advance<const PENDING: bool>(
+        &mut self,
+        work: &ShardWork<'_>,
+        n: usize,
+        event: &Event,
+    ) -> Step<S::Handle> {
         if event.epoch != self.epoch {
             self.pass_to(event.epoch);
         }
@@ -130,18 +144,17 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
                 (found.answer, false, Some(found))
             }
         };
-        let (answer, outcome, state) = if answer == Lookup::Absent && self.pending.is_some() {
-            self.step_pending(work, n, event)
-        } else {
-            let outcome = event.step(work.machine, answer);
-            let state = match (answer, outcome.next) {
-                // Most packets: their flow was touched in this epoch before.
-                (Lookup::Known(state), Next::Keep) if is_fresh && work.given.is_none() => {
-                    Some(state)
-                }
-                (answer, next) => self.follow(work, n, event, (answer, next, is_fresh), found),
-            };
-            (answer, outcome, state)
+        let outcome = event.step(work.machine, answer);
+        let (answer, outcome, state) = match (answer, outcome.next) {
+            // Most packets: their flow was touched in this epoch before.
+            (Lookup::Known(state), Next::Keep) if is_fresh && work.given.is_none() => {
+                (answer, outcome, Some(state))
+            }
+            (Lookup::Absent, _) if PENDING => self.step_pending(work, n, event),
+            (answer, next) => {
+                let state = self.follow(work, n, event, (answer, next, is_fresh), found);
+                (answer, outcome, state)
+            }
         };
         self.stats.lookups.count(answer);
         self.events_since_sweep += 1;
@@ -159,38 +172,6 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
             self.cache.keep(event.id, &found, epoch);
         }
         found
-    }
-
-    /// One event of a flow that is not in the store, where there is a pending table.
-    #[inline(never)]
-    fn step_pending(
-        &mut self,
-        work: &ShardWork<'_>,
-        n: usize,
-        event: &Event,
-    ) -> (Lookup, Outcome, Option<State>) {
-        let place = self.place(n, event);
-        let stamp = event.epoch.stamp();
-        let StoreShard { store, pending: Some(pending), .. } = self else {
-            return (Lookup::Absent, event.step(work.machine, Lookup::Absent), None);
-        };
-        let mut admitted = None;
-        let PendingStep { answer, outcome, state } = pending.step(work, event, |state| {
-            let insertion = store.insert(&place, state, stamp);
-            admitted = match insertion {
-                Insertion::Stored { answer, .. } => Some(answer),
-                Insertion::Evicted => Some(None),
-                Insertion::Pending | Insertion::Full => None,
-            };
-            admitted.is_some()
-        });
-        if let Some(answer) = admitted {
-            self.wrote(event, answer, stamp);
-        }
-        if let Next::Go(state) = outcome.next {
-            self.stats.entered[state.index()] += 1;
-        }
-        (answer, outcome, state)
     }
 
     /// What follows from an answer: writes the store where anything changes. Returns the state of
@@ -262,18 +243,12 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
                 self.touch(event, &place, &found, stamp(Some(state)));
                 Some(state)
             }
-            (Lookup::Known(_), Next::Go(state))
-                if self.pending.is_some() && work.rules.held[state.index()] =>
-            {
-                self.delete(event, &place, &found);
-                if let Some(pending) = &mut self.pending {
-                    pending.hold(work, event, state);
+            (Lookup::Known(_), Next::Go(state)) => match self.pending {
+                Some(_) if work.rules.held[state.index()] => {
+                    self.retire(work, event, &place, &found, state)
                 }
-                Some(state)
-            }
-            (Lookup::Known(_), Next::Go(state)) => {
-                self.modify(event, &place, &found, (state, stamp(Some(state))))
-            }
+                _ => self.modify(event, &place, &found, (state, stamp(Some(state)))),
+            },
             (Lookup::DontKnow, Next::Go(state)) if S::WRITES_WITHOUT_OLD_STATE => {
                 self.modify(event, &place, &found, (state, stamp(Some(state))))
             }
@@ -314,7 +289,7 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
         Some(state)
     }
 
-    fn delete(
+    pub(super) fn delete(
         &mut self,
         event: &Event,
         place: &S::Place,
@@ -329,7 +304,7 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
 
     /// Notes a write in the cache.
     #[inline]
-    fn wrote(&mut self, event: &Event, answer: Option<Lookup>, stamp: Stamp) {
+    pub(super) fn wrote(&mut self, event: &Event, answer: Option<Lookup>, stamp: Stamp) {
         if Self::CACHES {
             self.cache.wrote(event.id);
             let epoch = self.store.epoch(event.epoch);

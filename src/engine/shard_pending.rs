@@ -1,0 +1,62 @@
+//! What the loop of a shard does with flows that are not in the store, where there is a pending table.
+
+use super::admission::PendingStep;
+use super::batch::Event;
+use super::shard::{PacketKey, ShardWork};
+use super::shard_loop::StoreShard;
+use crate::machine::{Next, Outcome};
+use acsm_filters::{Found, Insertion, Lookup, State, Store};
+
+/// Off the path of most packets.
+impl<S: Store<Key: PacketKey>> StoreShard<S> {
+    /// One event of a flow that is not in the store, where there is a pending table.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn step_pending(
+        &mut self,
+        work: &ShardWork<'_>,
+        n: usize,
+        event: &Event,
+    ) -> (Lookup, Outcome, Option<State>) {
+        let place = self.place(n, event);
+        let stamp = event.epoch.stamp();
+        let StoreShard { store, pending: Some(pending), .. } = self else {
+            return (Lookup::Absent, event.step(work.machine, Lookup::Absent), None);
+        };
+        let mut admitted = None;
+        let PendingStep { answer, outcome, state } = pending.step(work, event, |state| {
+            let insertion = store.insert(&place, state, stamp);
+            admitted = match insertion {
+                Insertion::Stored { answer, .. } => Some(answer),
+                Insertion::Evicted => Some(None),
+                Insertion::Pending | Insertion::Full => None,
+            };
+            admitted.is_some()
+        });
+        if let Some(answer) = admitted {
+            self.wrote(event, answer, stamp);
+        }
+        if let Next::Go(state) = outcome.next {
+            self.stats.entered[state.index()] += 1;
+        }
+        (answer, outcome, state)
+    }
+
+    /// Moves a flow from the store to the pending table.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn retire(
+        &mut self,
+        work: &ShardWork<'_>,
+        event: &Event,
+        place: &S::Place,
+        found: &Found<S::Handle>,
+        state: State,
+    ) -> Option<State> {
+        self.delete(event, place, found);
+        if let Some(pending) = &mut self.pending {
+            pending.hold(work, event, state);
+        }
+        Some(state)
+    }
+}
