@@ -19,7 +19,9 @@ use super::stats::Durations;
 /// Batches under way at once: one being filled by the reader, the others being worked on.
 const IN_FLIGHT: usize = 4;
 
-/// Owners are chosen again after this many batches at most: twice as many each time.
+/// Owners are chosen after this many batches for the first time…
+const BALANCED_FOR_FIRST: u64 = 4;
+/// …then after twice as many each time, up to this many.
 const BALANCED_FOR_MAX: u64 = 256;
 
 /// The thread that reads.
@@ -162,7 +164,12 @@ impl<'scope, S: Stage + 'scope> WorkerPool<'scope, S> {
             workers,
             in_flight: VecDeque::with_capacity(IN_FLIGHT),
             spare: Vec::new(),
-            balance: Balance { batches: 0, next_after: 4, reader_nanos: 0, reader_since },
+            balance: Balance {
+                batches: 0,
+                next_after: BALANCED_FOR_FIRST,
+                reader_nanos: 0,
+                reader_since,
+            },
         }
     }
 

@@ -7,7 +7,7 @@ use super::shard_loop::StoreShard;
 use crate::machine::{Next, Outcome};
 use acsm_filters::{Found, Insertion, Lookup, State, Store};
 
-/// Off the path of most packets.
+/// Not inlined into the loop: without a pending table, none of this runs.
 impl<S: Store<Key: PacketKey>> StoreShard<S> {
     /// One event of a flow that is not in the store, where there is a pending table.
     #[cold]
