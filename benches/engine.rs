@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use acsm::capture::parse::Parser;
-use acsm::capture::{CaptureError, Frame, LinkType, PacketSource};
+use acsm::capture::{CaptureError, Frame, LinkType, PacketSlots, PacketSource};
 use acsm::engine::{ActiveRules, RunPlan, run};
 use acsm::flow::FlowKeyKind;
 use acsm::generate::{Link, Profile, TraceSpec};
@@ -65,6 +65,21 @@ impl PacketSource for FromMemory<'_> {
         let bytes = &self.frames.bytes[self.start..end];
         (self.next, self.start) = (self.next + 1, end);
         Ok(Some(Frame { time, link_type, wire_bytes, bytes }))
+    }
+
+    /// As files are read: many frames per call.
+    fn fill(&mut self, slots: &mut PacketSlots<'_>) -> Result<bool, CaptureError> {
+        let FromMemory { frames, next, start } = self;
+        let left = &frames.records[*next..];
+        let records = &left[..left.len().min(slots.free())];
+        let mut from = *start;
+        *next += slots.parse_all(records.iter().map(|&(time, link_type, wire_bytes, end)| {
+            let bytes = &frames.bytes[from..end];
+            from = end;
+            Frame { time, link_type, wire_bytes, bytes }
+        }));
+        *start = from;
+        Ok(*next < frames.records.len())
     }
 }
 

@@ -61,89 +61,68 @@ impl<P: Copy> LookupCache<P> {
     }
 
     #[inline(always)]
-    fn index(id: FlowId) -> usize {
-        id.position_bits() as usize % ENTRIES
-    }
-
-    #[inline(always)]
     fn writes(&self, Lines([one, other]): Lines) -> u64 {
         self.writes[usize::from(one)].wrapping_add(self.writes[usize::from(other)])
     }
 
-    /// What the store would answer for this flow in this epoch, if that is known.
+    /// The index of this flow's entry. Where the cache has another flow there, that is replaced, and
+    /// the memory of this flow's place starts to load.
     #[inline(always)]
-    pub fn get(&self, id: FlowId, epoch: Epoch) -> Option<Cached> {
-        let entry = &self.entries[Self::index(id)];
-        let valid =
-            entry.id == id && entry.writes == self.writes(entry.lines) && self.epoch == epoch;
+    pub fn index_of<S: Store<Key: Default, Place = P>>(&mut self, id: FlowId, store: &S) -> usize {
+        let index = id.position_bits() as usize % ENTRIES;
+        if self.entries[index].id != id {
+            self.fill(index, id, store);
+        }
+        index
+    }
+
+    /// What the store would answer for the flow of this entry in this epoch, if that is known.
+    #[inline(always)]
+    pub fn get(&self, index: usize, epoch: Epoch) -> Option<Cached> {
+        let entry = &self.entries[index % ENTRIES];
+        let valid = entry.writes == self.writes(entry.lines) && self.epoch == epoch;
         valid.then_some(Cached { answer: entry.answer, is_fresh: entry.is_fresh })
     }
 
-    /// Whether the cache has the place of this flow.
+    /// The place of the flow of this entry.
     #[inline(always)]
-    fn has(&self, id: FlowId) -> bool {
-        self.entries[Self::index(id)].id == id
-    }
-
-    /// The place of this flow. Where the cache does not have it, it replaces another one, and its
-    /// memory starts to load.
-    #[inline(always)]
-    pub fn place<S: Store<Key: Default, Place = P>>(&mut self, id: FlowId, store: &S) -> P {
-        self.prefetch(id, store);
-        self.places[Self::index(id)]
-    }
-
-    /// Makes sure that the cache has the place of this flow, so that its memory is loaded when its
-    /// turn comes.
-    #[inline(always)]
-    pub fn prefetch<S: Store<Key: Default, Place = P>>(&mut self, id: FlowId, store: &S) {
-        if !self.has(id) {
-            self.fill(id, store);
-        }
+    pub fn place(&self, index: usize) -> P {
+        self.places[index % ENTRIES]
     }
 
     #[inline(never)]
-    fn fill<S: Store<Key: Default, Place = P>>(&mut self, id: FlowId, store: &S) {
-        let index = Self::index(id);
+    fn fill<S: Store<Key: Default, Place = P>>(&mut self, index: usize, id: FlowId, store: &S) {
         let place = store.locate(id, S::Key::default());
-        let entry = &mut self.entries[index];
+        let entry = &mut self.entries[index % ENTRIES];
         (entry.id, entry.writes, entry.lines) = (id, INVALID, store.lines(&place));
         store.prefetch(&place);
-        self.places[index] = place;
+        self.places[index % ENTRIES] = place;
     }
 
     /// Keeps what a lookup found, if that stands.
     #[inline]
-    pub fn keep<H>(&mut self, id: FlowId, found: &Found<H>, epoch: Epoch) {
+    pub fn keep<H>(&mut self, index: usize, found: &Found<H>, epoch: Epoch) {
         if self.epoch != epoch {
             self.entries.iter_mut().for_each(|entry| entry.writes = INVALID);
             self.epoch = epoch;
         }
-        let index = Self::index(id);
-        let writes = self.writes(self.entries[index].lines);
-        let entry = &mut self.entries[index];
-        if entry.id == id && found.settled {
-            (entry.writes, entry.answer, entry.is_fresh) = (writes, found.answer, false);
+        if found.settled {
+            self.set(index, found.answer, false);
         }
     }
 
     /// Notes that the flow was touched when the answer was this one. `is_fresh`: as recently as can
     /// be.
     #[inline]
-    pub fn touched(&mut self, id: FlowId, answer: Lookup, is_fresh: bool, epoch: Epoch) {
-        let is_sure = self.get(id, epoch).is_some_and(|cached| cached.answer == answer);
-        let entry = &mut self.entries[Self::index(id)];
-        if entry.id == id {
-            entry.is_fresh = is_sure && is_fresh;
-        }
+    pub fn touched(&mut self, index: usize, answer: Lookup, is_fresh: bool, epoch: Epoch) {
+        let is_sure = self.get(index, epoch).is_some_and(|cached| cached.answer == answer);
+        self.entries[index % ENTRIES].is_fresh = is_sure && is_fresh;
     }
 
     /// Notes a write to the flow's lines.
     #[inline]
-    pub fn wrote(&mut self, id: FlowId) {
-        let entry = &self.entries[Self::index(id)];
-        debug_assert!(entry.id == id, "whoever writes a flow has asked for its place");
-        for line in entry.lines.0 {
+    pub fn wrote(&mut self, index: usize) {
+        for line in self.entries[index % ENTRIES].lines.0 {
             self.writes[usize::from(line)] += 1;
         }
     }
@@ -152,7 +131,7 @@ impl<P: Copy> LookupCache<P> {
     #[inline]
     pub fn keep_written(
         &mut self,
-        id: FlowId,
+        index: usize,
         answer: Option<Lookup>,
         is_fresh: bool,
         epoch: Epoch,
@@ -160,10 +139,15 @@ impl<P: Copy> LookupCache<P> {
         if let Some(answer) = answer
             && self.epoch == epoch
         {
-            let index = Self::index(id);
-            let writes = self.writes(self.entries[index].lines);
-            let entry = &mut self.entries[index];
-            (entry.writes, entry.answer, entry.is_fresh) = (writes, answer, is_fresh);
+            self.set(index, answer, is_fresh);
         }
+    }
+
+    /// The answer of an entry as of now.
+    #[inline(always)]
+    fn set(&mut self, index: usize, answer: Lookup, is_fresh: bool) {
+        let writes = self.writes(self.entries[index % ENTRIES].lines);
+        let entry = &mut self.entries[index % ENTRIES];
+        (entry.writes, entry.answer, entry.is_fresh) = (writes, answer, is_fresh);
     }
 }

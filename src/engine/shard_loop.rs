@@ -106,7 +106,8 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
     fn prepare(&mut self, work: &ShardWork<'_>, n: usize) {
         let Some(event) = work.events.get(n) else { return };
         if Self::CACHES {
-            return self.cache.prefetch(event.id, &self.store);
+            self.cache.index_of(event.id, &self.store);
+            return;
         }
         if let Some(packet) = work.packets.get(event.index as usize) {
             let place = self.store.locate(event.id, S::Key::of(&work.rules.keyer, packet));
@@ -115,13 +116,16 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
         }
     }
 
-    /// The place of the flow of the n-th event.
+    /// Where the place of the flow of the n-th event is kept: an index of the cache or of the ring.
     #[inline(always)]
-    pub(super) fn place(&mut self, n: usize, event: &Event) -> S::Place {
-        match Self::CACHES {
-            true => self.cache.place(event.id, &self.store),
-            false => self.places[n % AHEAD],
-        }
+    fn index(&mut self, n: usize, event: &Event) -> usize {
+        if Self::CACHES { self.cache.index_of(event.id, &self.store) } else { n % AHEAD }
+    }
+
+    /// The place that is kept at this index.
+    #[inline(always)]
+    pub(super) fn place(&self, index: usize) -> S::Place {
+        if Self::CACHES { self.cache.place(index) } else { self.places[index % AHEAD] }
     }
 
     /// One event: look up, step, write, sweep now and then.
@@ -136,11 +140,12 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
             self.pass_to(event.epoch);
         }
         let epoch = self.store.epoch(event.epoch);
-        let cached = if Self::CACHES { self.cache.get(event.id, epoch) } else { None };
+        let index = self.index(n, event);
+        let cached = if Self::CACHES { self.cache.get(index, epoch) } else { None };
         let (answer, is_fresh, found) = match cached {
             Some(cached) => (cached.answer, cached.is_fresh, None),
             None => {
-                let found = self.look_up(n, event, epoch);
+                let found = self.look_up(index, event, epoch);
                 (found.answer, false, Some(found))
             }
         };
@@ -150,9 +155,9 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
             (Lookup::Known(state), Next::Keep) if is_fresh && work.given.is_none() => {
                 (answer, outcome, Some(state))
             }
-            (Lookup::Absent, _) if PENDING => self.step_pending(work, n, event),
+            (Lookup::Absent, _) if PENDING => self.step_pending(work, index, event),
             (answer, next) => {
-                let state = self.follow(work, n, event, (answer, next, is_fresh), found);
+                let state = self.follow(work, index, event, (answer, next, is_fresh), found);
                 (answer, outcome, state)
             }
         };
@@ -165,11 +170,11 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
     }
 
     #[inline(always)]
-    fn look_up(&mut self, n: usize, event: &Event, epoch: Epoch) -> Found<S::Handle> {
-        let place = self.place(n, event);
+    fn look_up(&mut self, index: usize, event: &Event, epoch: Epoch) -> Found<S::Handle> {
+        let place = self.place(index);
         let found = self.store.lookup(&place, event.epoch);
         if Self::CACHES {
-            self.cache.keep(event.id, &found, epoch);
+            self.cache.keep(index, &found, epoch);
         }
         found
     }
@@ -180,7 +185,7 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
     fn follow(
         &mut self,
         work: &ShardWork<'_>,
-        n: usize,
+        index: usize,
         event: &Event,
         (answer, next, is_fresh): (Lookup, Next, bool),
         found: Option<Found<S::Handle>>,
@@ -196,7 +201,7 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
             (Lookup::Known(state), Next::Keep) if is_fresh && basis == answer => Some(state),
             (Lookup::DontKnow, Next::Keep) if is_fresh && basis == answer => None,
             (Lookup::Absent, Next::Keep | Next::Delete) if !work.rules.touch_absent => None,
-            _ => self.write(work, n, event, (answer, basis, next), found),
+            _ => self.write(work, index, event, (answer, basis, next), found),
         }
     }
 
@@ -205,12 +210,12 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
     fn write(
         &mut self,
         work: &ShardWork<'_>,
-        n: usize,
+        index: usize,
         event: &Event,
         (answer, basis, next): (Lookup, Lookup, Next),
         found: Option<Found<S::Handle>>,
     ) -> Option<State> {
-        let place = self.place(n, event);
+        let place = self.place(index);
         let now = event.epoch;
         let found = match found {
             Some(found) => Found { answer: basis, ..found },
@@ -230,85 +235,86 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
                     Insertion::Stored { answer, .. } => answer,
                     _ => None,
                 };
-                self.wrote(event, answer, stamp(Some(state)));
+                self.wrote(index, answer, stamp(Some(state)));
                 Some(state)
             }
             (Lookup::Absent, _) => {
                 if work.rules.touch_absent {
-                    self.touch(event, &place, &found, now.stamp());
+                    self.touch(index, &place, &found, now.stamp());
                 }
                 None
             }
             (Lookup::Known(state), Next::Keep) => {
-                self.touch(event, &place, &found, stamp(Some(state)));
+                self.touch(index, &place, &found, stamp(Some(state)));
                 Some(state)
             }
             (Lookup::Known(_), Next::Go(state)) => match self.pending {
                 Some(_) if work.rules.held[state.index()] => {
-                    self.retire(work, event, &place, &found, state)
+                    self.retire(work, index, event, (&place, &found), state)
                 }
-                _ => self.modify(event, &place, &found, (state, stamp(Some(state)))),
+                _ => self.modify(index, &place, &found, (state, stamp(Some(state)))),
             },
             (Lookup::DontKnow, Next::Go(state)) if S::WRITES_WITHOUT_OLD_STATE => {
-                self.modify(event, &place, &found, (state, stamp(Some(state))))
+                self.modify(index, &place, &found, (state, stamp(Some(state))))
             }
-            (Lookup::Known(_), Next::Delete) => self.delete(event, &place, &found),
+            (Lookup::Known(_), Next::Delete) => self.delete(index, &place, &found, now),
             (Lookup::DontKnow, Next::Delete) if S::WRITES_WITHOUT_OLD_STATE => {
-                self.delete(event, &place, &found)
+                self.delete(index, &place, &found, now)
             }
             (Lookup::DontKnow, _) => {
-                self.touch(event, &place, &found, stamp(None));
+                self.touch(index, &place, &found, stamp(None));
                 None
             }
         }
     }
 
     #[inline]
-    fn touch(&mut self, event: &Event, place: &S::Place, found: &Found<S::Handle>, stamp: Stamp) {
+    fn touch(&mut self, index: usize, place: &S::Place, found: &Found<S::Handle>, stamp: Stamp) {
         self.store.touch(place, found, stamp);
         if Self::CACHES {
             if !found.settled {
                 // It may have moved the flow.
-                self.cache.wrote(event.id);
+                self.cache.wrote(index);
             }
-            let epoch = self.store.epoch(event.epoch);
-            self.cache.touched(event.id, found.answer, !stamp.is_half(), epoch);
+            let epoch = self.store.epoch(stamp.now());
+            self.cache.touched(index, found.answer, !stamp.is_half(), epoch);
         }
     }
 
     #[inline]
     fn modify(
         &mut self,
-        event: &Event,
+        index: usize,
         place: &S::Place,
         found: &Found<S::Handle>,
         (state, stamp): (State, Stamp),
     ) -> Option<State> {
         let answer = self.store.modify(place, found, state, stamp);
-        self.wrote(event, answer, stamp);
+        self.wrote(index, answer, stamp);
         Some(state)
     }
 
     pub(super) fn delete(
         &mut self,
-        event: &Event,
+        index: usize,
         place: &S::Place,
         found: &Found<S::Handle>,
+        now: Epoch,
     ) -> Option<State> {
-        self.store.delete(place, found, event.epoch);
+        self.store.delete(place, found, now);
         if Self::CACHES {
-            self.cache.wrote(event.id);
+            self.cache.wrote(index);
         }
         None
     }
 
     /// Notes a write in the cache.
     #[inline]
-    pub(super) fn wrote(&mut self, event: &Event, answer: Option<Lookup>, stamp: Stamp) {
+    pub(super) fn wrote(&mut self, index: usize, answer: Option<Lookup>, stamp: Stamp) {
         if Self::CACHES {
-            self.cache.wrote(event.id);
-            let epoch = self.store.epoch(event.epoch);
-            self.cache.keep_written(event.id, answer, !stamp.is_half(), epoch);
+            self.cache.wrote(index);
+            let epoch = self.store.epoch(stamp.now());
+            self.cache.keep_written(index, answer, !stamp.is_half(), epoch);
         }
     }
 

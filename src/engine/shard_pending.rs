@@ -15,10 +15,10 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
     pub(super) fn step_pending(
         &mut self,
         work: &ShardWork<'_>,
-        n: usize,
+        index: usize,
         event: &Event,
     ) -> (Lookup, Outcome, Option<State>) {
-        let place = self.place(n, event);
+        let place = self.place(index);
         let stamp = event.epoch.stamp();
         let StoreShard { store, pending: Some(pending), .. } = self else {
             return (Lookup::Absent, event.step(work.machine, Lookup::Absent), None);
@@ -34,7 +34,7 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
             admitted.is_some()
         });
         if let Some(answer) = admitted {
-            self.wrote(event, answer, stamp);
+            self.wrote(index, answer, stamp);
         }
         if let Next::Go(state) = outcome.next {
             self.stats.entered[state.index()] += 1;
@@ -48,12 +48,12 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
     pub(super) fn retire(
         &mut self,
         work: &ShardWork<'_>,
+        index: usize,
         event: &Event,
-        place: &S::Place,
-        found: &Found<S::Handle>,
+        (place, found): (&S::Place, &Found<S::Handle>),
         state: State,
     ) -> Option<State> {
-        self.delete(event, place, found);
+        self.delete(index, place, found, event.epoch);
         if let Some(pending) = &mut self.pending {
             pending.hold(work, event, state);
         }

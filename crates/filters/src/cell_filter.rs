@@ -225,7 +225,7 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool, L: LineArray> Store
 
     const WRITES_WITHOUT_OLD_STATE: bool = R::WRITES_WITHOUT_OLD_STATE;
 
-    #[inline]
+    #[inline(always)]
     fn locate(&self, id: FlowId, (): ()) -> CellPlace {
         CellPlace::new(&self.layout, id.position_bits())
     }

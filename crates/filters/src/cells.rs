@@ -57,13 +57,13 @@ impl<const BITS: u32, const TIMED: bool> CellLine<BITS, TIMED> {
     /// The cells touched in this epoch or the one before.
     #[inline(always)]
     fn alive(line: &Line, now: Epoch) -> CellSet<BITS, TIMED> {
-        CellSet::from_banks(|bank| Self::alive_in(line, bank, now))
+        CellSet::from_banks(|bank| Self::FORMAT.alive(line, bank, now))
     }
 
-    /// Not inlined: few lookups need it, and the others are faster without its code.
+    /// The same for lookups: few need it, and the others are faster without its code.
     #[inline(never)]
-    fn alive_in(line: &Line, bank: usize, now: Epoch) -> u64 {
-        Self::FORMAT.alive(line, bank, now)
+    fn alive_apart(line: &Line, now: Epoch) -> CellSet<BITS, TIMED> {
+        Self::alive(line, now)
     }
 
     /// Stamps some cells.
@@ -221,7 +221,7 @@ impl<const BITS: u32, const TIMED: bool> LineView<'_, BITS, TIMED> {
             count += 1;
         }
         let fresh = || CellLine::<BITS, TIMED>::fresh(self.line, self.now);
-        let alive = || CellLine::<BITS, TIMED>::alive(self.line, self.now);
+        let alive = || CellLine::<BITS, TIMED>::alive_apart(self.line, self.now);
         let seen = match below_one >> 63 == 0 {
             false => InLine::Missing,
             true if cells.is_within(fresh()) => InLine::Fresh,
