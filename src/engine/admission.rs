@@ -43,6 +43,8 @@ pub struct PendingStep {
     pub outcome: Outcome,
     /// The state of the flow now, if there is one.
     pub state: Option<State>,
+    /// Whether it should be in the store as of now, and there is no room for it.
+    pub is_refused: bool,
 }
 
 impl Pending {
@@ -64,20 +66,26 @@ impl Pending {
                 Next::Go(state) => Some(state),
                 Next::Delete => None,
             };
-            step = Some(PendingStep { answer, outcome, state });
-            let Some(state) = state else {
-                return if flow.is_some() { Fate::Deleted } else { Fate::Nothing };
+            let mut result = PendingStep { answer, outcome, state, is_refused: false };
+            let fate = match state {
+                None if flow.is_some() => Fate::Deleted,
+                None => Fate::Nothing,
+                Some(state) => {
+                    let evidence = flow.map_or(Evidence::NONE, |flow| flow.evidence);
+                    let evidence = evidence.after(segment(packet, event.direction));
+                    let next = PendingFlow { state, evidence };
+                    let is_admitted = is_ready(work, &next) && admit(state);
+                    // Flows are counted, not the packets with which they are tried again.
+                    let was_ready = flow.is_some_and(|flow| is_ready(work, &flow));
+                    result.is_refused = is_ready(work, &next) && !is_admitted && !was_ready;
+                    if is_admitted { Fate::Admitted } else { Fate::Pending(next) }
+                }
             };
-            let evidence = flow.map_or(Evidence::NONE, |flow| flow.evidence);
-            let evidence = evidence.after(segment(packet, event.direction));
-            let is_ready = evidence.is_complete() && !work.rules.held[state.index()];
-            match is_ready && admit(state) {
-                true => Fate::Admitted,
-                false => Fate::Pending(PendingFlow { state, evidence }),
-            }
+            step = Some(result);
+            fate
         });
         let (answer, outcome) = (Lookup::Absent, event.step(work.machine, Lookup::Absent));
-        step.unwrap_or(PendingStep { answer, outcome, state: None })
+        step.unwrap_or(PendingStep { answer, outcome, state: None, is_refused: false })
     }
 
     /// Takes a flow that has left the store.
@@ -109,6 +117,11 @@ impl Pending {
             Pending::Unbounded(flows) => flows.apply(id, now, f),
         }
     }
+}
+
+/// Whether a flow belongs in the store: both ends were heard, and it is neither half-open nor over.
+fn is_ready(work: &ShardWork<'_>, flow: &PendingFlow) -> bool {
+    flow.evidence.is_complete() && !work.rules.held[flow.state.index()]
 }
 
 /// What a packet contributes to the evidence that both ends take part.

@@ -24,7 +24,10 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
             return (Lookup::Absent, event.step(work.machine, Lookup::Absent), None);
         };
         let mut admitted = None;
-        let PendingStep { answer, outcome, state } = pending.step(work, event, |state| {
+        let step = pending.step(work, event, |state| {
+            if !store.has_room() {
+                return false;
+            }
             let insertion = store.insert(&place, state, stamp);
             admitted = match insertion {
                 Insertion::Stored { answer, .. } => Some(answer),
@@ -33,6 +36,8 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
             };
             admitted.is_some()
         });
+        let PendingStep { answer, outcome, state, is_refused } = step;
+        self.stats.refused += u64::from(is_refused);
         if let Some(answer) = admitted {
             self.wrote(index, answer, stamp);
         }

@@ -12,6 +12,8 @@ pub struct ShardStats {
     pub lookups: Lookups,
     /// Flows that entered a state, by state.
     pub entered: [u64; State::LIMIT],
+    /// Flows that the store had no room for when they were to leave the pending table.
+    pub refused: u64,
     /// Alerts of rules that are not shown, by rule.
     pub only_counted: [u64; RuleSet::LIMIT],
     /// Time per slice of the sweep.
@@ -34,6 +36,7 @@ impl Default for ShardStats {
         ShardStats {
             lookups: Lookups::default(),
             entered: [0; State::LIMIT],
+            refused: 0,
             only_counted: [0; RuleSet::LIMIT],
             sweep_nanos: Durations::default(),
         }
@@ -60,6 +63,7 @@ impl ShardStats {
         for (ours, theirs) in self.entered.iter_mut().zip(other.entered) {
             *ours += theirs;
         }
+        self.refused += other.refused;
         for (ours, theirs) in self.only_counted.iter_mut().zip(other.only_counted) {
             *ours += theirs;
         }

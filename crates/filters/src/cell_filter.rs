@@ -286,6 +286,11 @@ impl<R: CellRule, const BITS: u32, const TIMED: bool, L: LineArray> Store
         Insertion::Stored { shared_cells, answer }
     }
 
+    #[inline]
+    fn has_room(&self) -> bool {
+        self.layout.has_room(self.cells.usage())
+    }
+
     fn modify(
         &mut self,
         place: &CellPlace,

@@ -209,6 +209,11 @@ impl<const BITS: u32, const TIMED: bool, L: LineArray> Store for Dbf<BITS, TIMED
         Insertion::Stored { shared_cells, answer: None }
     }
 
+    #[inline]
+    fn has_room(&self) -> bool {
+        self.layout.has_room(self.cells.usage())
+    }
+
     fn modify(
         &mut self,
         place: &DbfPlace,

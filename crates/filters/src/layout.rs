@@ -39,6 +39,8 @@ pub(crate) struct CellGroup {
 pub(crate) struct Layout {
     hashes: u32,
     cells: usize,
+    /// How many cells the planned flows occupy.
+    cells_planned: u64,
     /// Groups of one flow.
     groups: u32,
     parts: Parts,
@@ -128,7 +130,16 @@ impl Layout {
                 blocked(all_lines, lines, hashes, per_line as u32)
             }
         };
-        Layout { hashes, cells, groups, parts, slots }
+        // n flows miss a cell with probability e^{−kn/m}.
+        let load = f64::from(hashes) * sizing.flows_per_shard() as f64 / cells as f64;
+        let cells_planned = (-(-load).exp_m1() * cells as f64).ceil() as u64;
+        Layout { hashes, cells, cells_planned, groups, parts, slots }
+    }
+
+    /// Whether the cells in use are fewer than the planned number of flows occupies.
+    #[inline]
+    pub(crate) const fn has_room(&self, usage: Usage) -> bool {
+        usage.occupied < self.cells_planned
     }
 
     pub(crate) const fn hashes(&self) -> usize {

@@ -51,6 +51,13 @@ pub trait Store: Send {
     /// Adds a flow that is absent.
     fn insert(&mut self, place: &Self::Place, state: State, stamp: Stamp) -> Insertion;
 
+    /// Whether one more flow is within the number of flows that the store was sized for. Answers stay
+    /// as good as planned as long as flows are inserted only then; an insertion does not ask.
+    #[inline]
+    fn has_room(&self) -> bool {
+        true
+    }
+
     /// Changes the state of a flow and touches it. With an answer of `DontKnow` it only touches,
     /// unless the store [writes without the old state](Store::WRITES_WITHOUT_OLD_STATE). Returns
     /// what a lookup would answer now, where that is known without one.

@@ -53,6 +53,7 @@ pub struct StoreReport {
     pub saturations: u64,
     pub evicted: u64,
     pub full: u64,
+    pub refused: u64,
     pub gate: Option<GateReport>,
 }
 
@@ -216,6 +217,7 @@ fn store_report(outcome: &RunResult, context: &Context<'_>) -> StoreReport {
         saturations: stats.saturations,
         evicted: stats.evicted,
         full: stats.full,
+        refused: outcome.shards.refused,
         gate: gate_report(context, stats.gate),
     }
 }

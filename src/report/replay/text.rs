@@ -154,6 +154,10 @@ fn capacity(out: &mut impl Write, store: &StoreReport) -> io::Result<()> {
         let full = grouped(store.full);
         writeln!(out, "  full         {full} times a new flow found no room: raise --flows")?;
     }
+    if store.refused > 0 {
+        let refused = grouped(store.refused);
+        writeln!(out, "  full         {refused} flows refused, beyond --flows: pending instead")?;
+    }
     if store.saturations > 0 {
         let stuck = grouped(store.saturations);
         writeln!(out, "  full         {stuck} counters stuck at their maximum")?;

@@ -203,6 +203,11 @@ impl<S: Store> Store for Gated<S> {
     }
 
     #[inline]
+    fn has_room(&self) -> bool {
+        self.store.has_room()
+    }
+
+    #[inline]
     fn sweep(&mut self, now: Epoch, budget_cells: usize) -> usize {
         self.store.sweep(now, budget_cells)
     }

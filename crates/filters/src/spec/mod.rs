@@ -44,6 +44,8 @@ pub use footprint::{
 pub use gate::GateSpec;
 pub use layout::{BLOCKED_LINES_LIMIT, LayoutKind, UnknownLayout};
 
+use crate::digest::FlowId;
+
 /// What decides how much memory a store gets.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Budget {
@@ -112,6 +114,8 @@ pub struct StoreSpec {
 /// What a [`StoreSpec`] comes to: totals over all shards.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sizing {
+    /// Peak number of flows alive at once, as planned.
+    pub flows: u64,
     /// Cells that flows can hash to (entries for `exact`, slots for `fcf`).
     pub cells: u64,
     /// Cells per flow (0 for `exact`; for `fcf` the two buckets that a flow can be in).
@@ -136,6 +140,15 @@ pub struct Sizing {
     pub bits_per_flow: f64,
     /// Tables for decoding, which do not grow with flows: not in `bits`.
     pub table_bits: u64,
+}
+
+impl Sizing {
+    /// How many of the planned flows a shard should have room for: its share, and two standard
+    /// deviations, because shards do not get equally many.
+    pub fn flows_per_shard(&self) -> u64 {
+        let mean = self.flows as f64 / FlowId::SHARDS as f64;
+        (mean + 2.0 * mean.sqrt()).ceil() as u64
+    }
 }
 
 /// No store takes more than this: 64 GiB.

@@ -289,6 +289,7 @@ impl StoreSpec {
         }
         let table_bits = (self.backend.info().table_bits)(self.states);
         Ok(Sizing {
+            flows: self.flows,
             cells: footprint.cells as u64,
             hashes: footprint.hashes,
             cell_bits: footprint.cell_bits,

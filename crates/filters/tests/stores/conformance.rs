@@ -9,6 +9,7 @@ use acsm_filters::{
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
+use crate::slow::cap;
 use crate::slow::gate::SlowGate;
 use crate::slow::recycling::{Full, SlowRecycling};
 use crate::slow::{Counts, Shape, Slow};
@@ -99,6 +100,8 @@ struct Pair<'a, S> {
     spec: &'a StoreSpec,
     fast: S,
     slow: Box<dyn Slow>,
+    /// How much of it may be in use.
+    limit: Option<u64>,
     flows: Vec<Flow>,
     now: u32,
 }
@@ -157,6 +160,9 @@ impl<S: Store<Key: FlowKey>> Pair<'_, S> {
 
     fn insert(&mut self, flow: &Flow, state: State, (stamp, at): (Stamp, i64)) {
         let insertion = self.fast.insert(&locate(&self.fast, flow), state, stamp);
+        if insertion == Insertion::Full {
+            self.slow.expect_full();
+        }
         self.slow.insert(flow, state, at);
         if let Insertion::Stored { answer: Some(answer), .. } = insertion {
             assert_eq!(self.found(flow).answer, answer, "the answer that an insertion predicts");
@@ -193,7 +199,14 @@ impl<S: Store<Key: FlowKey>> Pair<'_, S> {
             let (fast, slow) = (self.found(&flow).answer, self.slow.lookup(&flow));
             prop_assert_eq!(fast, slow, "flow {} at epoch {}", n, self.now);
         }
+        // What no sweep has cleared yet takes room.
+        prop_assert!(self.has_room() || !self.fast.has_room());
         Ok(())
+    }
+
+    /// Whether the flows in the slow store are within the plan.
+    fn has_room(&self) -> bool {
+        self.limit.is_none_or(|limit| self.slow.counts().occupied < limit)
     }
 
     fn compare_counts(&mut self) -> Result<(), TestCaseError> {
@@ -214,6 +227,7 @@ impl<S: Store<Key: FlowKey>> Pair<'_, S> {
             gate_recycles: stats.gate.recycles,
         };
         prop_assert_eq!(fast, self.slow.counts());
+        prop_assert_eq!(self.fast.has_room(), self.has_room());
         Ok(())
     }
 }
@@ -233,7 +247,8 @@ impl StoreUser for Conform<'_> {
     ) -> Result<(), TestCaseError> {
         let (fast, slow) = (make().unwrap(), slow_gated(self.spec, self.start));
         let flows = flows(u64::from(self.start));
-        let mut pair = Pair { spec: self.spec, fast, slow, flows, now: self.start };
+        let limit = if self.spec.gate.is_some() { None } else { cap::limit(self.spec) };
+        let mut pair = Pair { spec: self.spec, fast, slow, limit, flows, now: self.start };
         for &step in self.steps {
             pair.step(step);
             pair.compare()?;

@@ -144,6 +144,10 @@ impl Slow for SlowGate {
         }
     }
 
+    fn expect_full(&mut self) {
+        self.store.expect_full();
+    }
+
     fn counts(&self) -> Counts {
         Counts {
             gate_held: self.counts.gate_held,

@@ -3,6 +3,7 @@
 //! with the crate but its vocabulary.
 
 pub mod bhbf;
+pub mod cap;
 pub mod dbf;
 pub mod exact;
 pub mod fcf;
@@ -41,6 +42,8 @@ pub trait Slow {
     fn insert(&mut self, flow: &Flow, state: State, at: i64);
     fn modify(&mut self, flow: &Flow, old: Lookup, new: State, at: i64);
     fn delete(&mut self, flow: &Flow, old: Lookup);
+    /// The insertion that follows was refused by a store that may give up its search for room.
+    fn expect_full(&mut self) {}
     fn counts(&self) -> Counts;
 }
 
