@@ -4,13 +4,36 @@
 //! before it. They are stepped there by the same machine, so alerts are those of a store that takes
 //! every flow. What a flood of forged packets brings stays in the pending table and falls out of it.
 //! A flow that is over leaves the store and lingers in the pending table.
+//!
+//! # Resets that nobody obeys
+//!
+//! Anyone can send a RST that names the addresses and ports of a connection. An end drops it unless
+//! its sequence number is right (RFC 5961), and goes on. In the machine alone the connection would be
+//! reset for good. The pending table, where it lingers, hears both ends: if each sends a plain segment
+//! after the RST, and their sums agree, the RST was not one of theirs, and the connection is open again
+//! (`[resume]` of the rules). Without a pending table the machine is as it always was.
+//!
+//! Can somebody who does not see the packets keep a connection open that is over?
+//!
+//! * One that both ends have closed cannot be resumed: only a reset one can.
+//! * After a real RST the end that sent it has no connection. It answers every segment, forged or not,
+//!   with a RST, which is no plain segment. So its part has to be forged, and the other end has to
+//!   send a plain segment with the sum that was guessed: 5 in 4096 for each answer. The other end
+//!   answers only if the RST did not reach it, and then one end of the connection is open indeed.
+//! * Somebody who can forge packets of both ends past the tap makes sums that agree. That holds for
+//!   every admission, and there the cap of the store is what protects it.
+//! * What he gains is that the entry stays until it is silent for an idle timeout, which a forged
+//!   segment per timeout achieves for any connection whose addresses and ports are known.
+//!
+//! A RST that a middlebox sends in the name of an end is resumed as well if both ends had segments
+//! under way, until the ends' own RSTs follow.
 
 use std::collections::HashMap;
 
 use super::batch::Event;
 use super::shard::ShardWork;
 use crate::flow::{Direction, Packet, TcpFlags};
-use crate::machine::{Next, Outcome};
+use crate::machine::{Next, Outcome, Resumption};
 use crate::time::{NANOS_PER_SEC, Timestamp};
 use acsm_filters::pending::{End, Evidence, PendingFlow, PendingStats, PendingTable, Segment, Sum};
 use acsm_filters::{Epoch, FlowId, Lookup, State};
@@ -45,6 +68,36 @@ pub struct PendingStep {
     pub state: Option<State>,
     /// Whether it should be in the store as of now, and there is no room for it.
     pub is_refused: bool,
+    /// Whether it was taken to be over, and both ends have gone on.
+    pub is_resumed: bool,
+}
+
+impl PendingStep {
+    /// By the state machine alone.
+    fn new(work: &ShardWork<'_>, event: &Event, flow: Option<PendingFlow>) -> PendingStep {
+        let answer = flow.map_or(Lookup::Absent, |flow| Lookup::Known(flow.state));
+        let outcome = event.step(work.machine, answer);
+        let state = match outcome.next {
+            Next::Keep => flow.map(|flow| flow.state),
+            Next::Go(state) => Some(state),
+            Next::Delete => None,
+        };
+        PendingStep { answer, outcome, state, is_refused: false, is_resumed: false }
+    }
+
+    /// The same, if the flow has been in another state all the time: it goes on from there. Rules that
+    /// the packet fires are those of the state that it was taken to be in, and those of the
+    /// resumption.
+    fn resumed(self, work: &ShardWork<'_>, event: &Event, resumption: Resumption) -> PendingStep {
+        let outcome = event.step(work.machine, Lookup::Known(resumption.state));
+        let next = match outcome.next {
+            Next::Keep => Next::Go(resumption.state),
+            next => next,
+        };
+        let state = if let Next::Go(state) = next { Some(state) } else { None };
+        let alerts = self.outcome.alerts.union(resumption.alerts);
+        PendingStep { outcome: Outcome { next, alerts }, state, is_resumed: true, ..self }
+    }
 }
 
 impl Pending {
@@ -57,35 +110,37 @@ impl Pending {
         admit: impl FnOnce(State) -> bool,
     ) -> PendingStep {
         let packet = work.packets.get(event.index as usize).unwrap_or(&Packet::UNSPECIFIED);
-        let mut step = None;
+        let mut result = None;
         self.apply(event.id, epoch_of(packet.time), |flow| {
-            let answer = flow.map_or(Lookup::Absent, |flow| Lookup::Known(flow.state));
-            let outcome = event.step(work.machine, answer);
-            let state = match outcome.next {
-                Next::Keep => flow.map(|flow| flow.state),
-                Next::Go(state) => Some(state),
-                Next::Delete => None,
-            };
-            let mut result = PendingStep { answer, outcome, state, is_refused: false };
-            let fate = match state {
+            let mut step = PendingStep::new(work, event, flow);
+            let mut evidence = flow.map_or(Evidence::NONE, |flow| flow.evidence);
+            evidence = evidence.after(segment(packet, event.direction));
+            let resumption = flow.and_then(|flow| work.machine.resumption(flow.state));
+            if let Some(resumption) = resumption.filter(|_| evidence.is_complete()) {
+                step = step.resumed(work, event, resumption);
+            }
+            if let Next::Go(state) = step.outcome.next
+                && work.machine.resumption(state).is_some()
+            {
+                // Only what follows its end tells that it was none.
+                evidence = Evidence::NONE;
+            }
+            let fate = match step.state {
                 None if flow.is_some() => Fate::Deleted,
                 None => Fate::Nothing,
                 Some(state) => {
-                    let evidence = flow.map_or(Evidence::NONE, |flow| flow.evidence);
-                    let evidence = evidence.after(segment(packet, event.direction));
                     let next = PendingFlow { state, evidence };
                     let is_admitted = is_ready(work, &next) && admit(state);
                     // Flows are counted, not the packets with which they are tried again.
                     let was_ready = flow.is_some_and(|flow| is_ready(work, &flow));
-                    result.is_refused = is_ready(work, &next) && !is_admitted && !was_ready;
+                    step.is_refused = is_ready(work, &next) && !is_admitted && !was_ready;
                     if is_admitted { Fate::Admitted } else { Fate::Pending(next) }
                 }
             };
-            step = Some(result);
+            result = Some(step);
             fate
         });
-        let (answer, outcome) = (Lookup::Absent, event.step(work.machine, Lookup::Absent));
-        step.unwrap_or(PendingStep { answer, outcome, state: None, is_refused: false })
+        result.unwrap_or_else(|| PendingStep::new(work, event, None))
     }
 
     /// Takes a flow that has left the store.

@@ -36,8 +36,9 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
             };
             admitted.is_some()
         });
-        let PendingStep { answer, outcome, state, is_refused } = step;
+        let PendingStep { answer, outcome, state, is_refused, is_resumed } = step;
         self.stats.refused += u64::from(is_refused);
+        self.stats.resets_ignored += u64::from(is_resumed);
         if let Some(answer) = admitted {
             self.wrote(index, answer, stamp);
         }

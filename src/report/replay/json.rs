@@ -101,6 +101,7 @@ pub struct FlowReport {
     pub moved: u64,
     pub cells_aged: u64,
     pub cells_shared: u64,
+    pub reset_ignored: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -174,6 +175,7 @@ impl Summary {
                 moved: stats.moved,
                 cells_aged: stats.cells_aged,
                 cells_shared: stats.cells_shared,
+                reset_ignored: outcome.shards.resets_ignored,
             },
             lookups: outcome.shards.lookups.into(),
             alerts: alert_report(outcome, &context),
