@@ -31,7 +31,6 @@ const NAMES: [(&str, &[&str], &[&str]); 8] = [
             "saturations",
             "evicted",
             "full",
-            "gate",
         ],
     ),
     (
