@@ -95,7 +95,8 @@ def make_damaged(whole, folder):
 
 def pair_in(old, capture):
     """Addresses that occur in the capture's first alert; else some that occur in none."""
-    done = subprocess.run([old, "replay", "-q", "--flows", "20k", "--alerts", "-", capture],
+    done = subprocess.run([old, "replay", "-q", "--preset", "paper", "--flows", "20k", "--alerts",
+                           "-", capture],
                           capture_output=True, timeout=60)
     for line in done.stdout.splitlines()[:1]:
         alert = json.loads(line)
