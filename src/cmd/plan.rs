@@ -9,8 +9,9 @@ use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 
 use super::input_args::InputArgs;
+use super::presets::PresetName;
 use super::progress::Progress;
-use super::rule_args::{FlowKeyName, PresetName, RuleArgs};
+use super::rule_args::{FlowKeyName, RuleArgs};
 use super::store_args::parse_idle_timeout;
 use super::{Usage, output, signals, stderr};
 use crate::capture::parse::Parser;
@@ -77,7 +78,7 @@ pub struct PlanArgs {
     trace: Vec<PathBuf>,
 
     /// A set of defaults: flow key and rules
-    #[arg(long, value_enum, default_value = "paper", help_heading = TRAFFIC)]
+    #[arg(long, value_enum, default_value = "operator", help_heading = TRAFFIC)]
     preset: PresetName,
 
     /// State machine: tcp-flags, tcp-connection, or a file [default: by preset]

@@ -87,7 +87,7 @@ impl RunArgs {
         let states = active.rules.machine.states().len();
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let plan = RunPlan {
-            store: self.store.spec(self.rules.default_backend(), states),
+            store: self.store.spec(self.rules.preset.backend(), states),
             active: Arc::new(active),
             keyer,
             phase: self.store.shape.phase(),

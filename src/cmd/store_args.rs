@@ -7,8 +7,8 @@ use super::spec_message::message;
 use crate::engine::Phase;
 use crate::units::{parse_bytes, parse_count, parse_duration_nanos, parse_share};
 use acsm_filters::{
-    Backend, Budget, Expire, GateSpec, KbfDecode, LayoutKind, RecycleAt, SbfRules, Setting,
-    SpecError, StoreSpec, UnknownLayout,
+    Backend, Budget, Expire, KbfDecode, LayoutKind, RecycleAt, SbfRules, Setting, SpecError,
+    StoreSpec, UnknownLayout,
 };
 
 /// Heading of the options for comparison with the papers.
@@ -38,7 +38,7 @@ pub struct StoreArgs {
     /// Hold a flow in a table of this many slots until both of its ends have sent a segment whose
     /// numbers belong together, so that floods of forged packets do not reach the store
     /// [default: none]
-    #[arg(long, value_name = "SLOTS|none", conflicts_with = "gate", value_parser = parse_pending)]
+    #[arg(long, value_name = "SLOTS|none", value_parser = parse_pending)]
     pub pending: Option<PendingChoice>,
 
     #[command(flatten)]
@@ -87,16 +87,6 @@ pub struct ShapeArgs {
     /// [default: as full as --flows make it]
     #[arg(long, value_name = "fill:S|flows:N", value_parser = parse_recycle_at)]
     pub recycle_at: Option<RecycleAt>,
-
-    /// Let flows into the store with their second packet only, so that a flood of single SYNs stays
-    /// out: a Bloom filter, or Bloom-G in G = 1, 2 or 3 cache lines (bloom-1), that forgets by
-    /// halves when it is full, or all at once with `,recycle` [default: none]
-    #[arg(long, value_name = "none|bloom|bloom-G", value_parser = parse_gate)]
-    pub gate: Option<GateChoice>,
-
-    /// Flows that the gate remembers until it is full [default: --flows]
-    #[arg(long, value_name = "N", requires = "gate", value_parser = parse_count)]
-    pub gate_flows: Option<u64>,
 
     /// With --expire recycle: forget the flow that made the store full, too
     #[arg(long, help_heading = VARIANTS)]
@@ -181,10 +171,6 @@ pub enum SbfRulesName {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PendingChoice(Option<u64>);
 
-/// A gate, or none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct GateChoice(Option<GateSpec>);
-
 /// What an epoch is measured in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PhaseChoice {
@@ -221,13 +207,6 @@ fn parse_pending(text: &str) -> Result<PendingChoice, String> {
     }
 }
 
-fn parse_gate(text: &str) -> Result<GateChoice, String> {
-    match text {
-        "none" => Ok(GateChoice(None)),
-        text => text.parse().map(Some).map(GateChoice).map_err(|error| message(&error)),
-    }
-}
-
 fn parse_recycle_at(text: &str) -> Result<RecycleAt, String> {
     let at = match text.split_once(':') {
         Some(("fill", share)) => parse_share(share).ok().map(RecycleAt::Fill),
@@ -256,14 +235,8 @@ impl ShapeArgs {
             expire: self.expire.into(),
             recycle_at: self.recycle_at,
             retain: !self.no_retain,
-            gate: self.gate(),
             ..StoreSpec::new(backend, states)
         }
-    }
-
-    fn gate(&self) -> Option<GateSpec> {
-        let gate = self.gate.and_then(|choice| choice.0)?;
-        Some(GateSpec { flows: self.gate_flows, ..gate })
     }
 
     /// Whether lookups of absent flows touch the cells they find.

@@ -32,7 +32,7 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
             admitted = match insertion {
                 Insertion::Stored { answer, .. } => Some(answer),
                 Insertion::Evicted => Some(None),
-                Insertion::Pending | Insertion::Full => None,
+                Insertion::Full => None,
             };
             admitted.is_some()
         });

@@ -99,7 +99,7 @@ fn replay_prints_the_keys_that_are_documented() {
     let json = document("json.md");
     let told = first_column(section(&json, "`replay --json`"));
     let plain = acsm(&["replay", "--json", "traces/mixed.pcap"]);
-    let verified = acsm(&["replay", "--json", "--verify", "--gate", "bloom", "traces/mixed.pcap"]);
+    let verified = acsm(&["replay", "--json", "--verify", "traces/mixed.pcap"]);
     let operator = ["replay", "--json", "--preset", "operator", "--pending", "1k"];
     let pending = acsm(&[&operator[..], &["traces/mixed.pcap"]].concat());
     let mut real = paths_of_document(&plain);

@@ -45,7 +45,7 @@ pub(crate) const BANK_FIELDS: usize = u64::BITS as usize;
 /// one array per shard, or two in two phases.
 pub fn array_bytes(sizing: &Sizing) -> usize {
     let arrays = FlowId::SHARDS as u64 * sizing.phases.max(1);
-    ((sizing.bits - sizing.gate_bits) / 8 / arrays) as usize
+    (sizing.bits / 8 / arrays) as usize
 }
 
 /// Where the parts of a line are.

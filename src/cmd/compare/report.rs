@@ -31,7 +31,7 @@ pub fn report(
     let parameters = Parameters {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         command: command(std::env::args_os().map(|word| word.to_string_lossy().into_owned())),
-        preset: args.rules.preset().name().to_owned(),
+        preset: args.rules.preset.preset().name().to_owned(),
         rules: plan.active.rules.file.clone(),
         flow_key: flow_key_name(plan.keyer.kind).to_owned(),
         states: plan.active.rules.machine.states().iter().map(state_name).collect(),

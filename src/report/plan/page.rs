@@ -64,17 +64,21 @@ fn row(out: &mut impl Write, option: &OptionReport, best: bool, many: bool) -> i
         errors.false_positive_rate + errors.dont_know_absent_rate,
         errors.false_negative_rate + errors.dont_know_rate + errors.false_return_rate,
     );
+    let bits_per_flow = match option.bits_per_flow {
+        bits if bits < 10_000.0 => format!("{bits:.1}"),
+        bits => short(bits),
+    };
     let style = if best { HEADING } else { anstyle::Style::new() };
     writeln!(
         out,
-        "{style}{mark} {:<5} {:<9} {:<9} {:>2} {:>7} {size:>10} {:>6.1} {:>7} {:>7} {:>7} {:>7} \
+        "{style}{mark} {:<5} {:<9} {:<9} {:>2} {:>7} {size:>10} {:>6} {:>7} {:>7} {:>7} {:>7} \
          {:>5} {:>4}{style:#}",
         option.store,
         if option.has_layout { option.layout } else { "-" },
         option.expire,
         option.hashes,
         short(option.cells as f64),
-        option.bits_per_flow,
+        bits_per_flow,
         rate(of_absent),
         rate(of_extant),
         rate(errors.total_rate),

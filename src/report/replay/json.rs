@@ -8,7 +8,7 @@ use crate::engine::{AlertDifference, Errors, Lookups, RunPlan, RunResult};
 use crate::report::trace::TraceReport;
 use crate::seed::Seed;
 use acsm_filters::pending::{PendingStats, PendingTable};
-use acsm_filters::{Backend, GateStats, RecycleAt, Sizing};
+use acsm_filters::{Backend, RecycleAt, Sizing};
 
 /// The document that `acsm replay --json` prints.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -54,7 +54,6 @@ pub struct StoreReport {
     pub evicted: u64,
     pub full: u64,
     pub refused: u64,
-    pub gate: Option<GateReport>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -75,19 +74,6 @@ impl PendingReport {
         let bits = PendingTable::bits(slots);
         PendingReport { slots, bits, used, inserted, admitted, retired, lost }
     }
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[allow(missing_docs)]
-pub struct GateReport {
-    pub kind: &'static str,
-    pub expire: &'static str,
-    pub flows: u64,
-    pub bits: u64,
-    pub held: u64,
-    pub passed: u64,
-    pub dont_know: u64,
-    pub recycles: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -193,10 +179,7 @@ fn store_report(outcome: &RunResult, context: &Context<'_>) -> StoreReport {
     let (spec, sizing, stats) = (&context.plan.store, &context.sizing, &outcome.store);
     // An exact table without a memory limit may have grown beyond its initial size.
     let (cells, bits) = match spec.backend {
-        Backend::Exact => {
-            let table_bits = stats.cells.saturating_mul(sizing.cell_bits.into());
-            (stats.cells, table_bits.saturating_add(sizing.gate_bits))
-        }
+        Backend::Exact => (stats.cells, stats.cells.saturating_mul(sizing.cell_bits.into())),
         _ => (sizing.cells, sizing.bits),
     };
     StoreReport {
@@ -220,22 +203,7 @@ fn store_report(outcome: &RunResult, context: &Context<'_>) -> StoreReport {
         evicted: stats.evicted,
         full: stats.full,
         refused: outcome.shards.refused,
-        gate: gate_report(context, stats.gate),
     }
-}
-
-fn gate_report(context: &Context<'_>, stats: GateStats) -> Option<GateReport> {
-    let store = &context.plan.store;
-    store.gate.map(|gate| GateReport {
-        kind: gate.name(),
-        expire: gate.expire.name(),
-        flows: gate.flows_before(store),
-        bits: context.sizing.gate_bits,
-        held: stats.held,
-        passed: stats.passed,
-        dont_know: stats.dont_know,
-        recycles: stats.recycles,
-    })
 }
 
 fn alert_report(outcome: &RunResult, context: &Context<'_>) -> AlertReport {

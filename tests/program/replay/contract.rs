@@ -31,7 +31,6 @@ const NAMES: [(&str, &[&str], &[&str]); 8] = [
             "saturations",
             "evicted",
             "full",
-            "gate",
         ],
     ),
     (
@@ -98,7 +97,8 @@ fn figures_of_a_small_trace_are_exact() {
     let folder = Folder::new();
     let path = folder.write("small.pcap", trace.bytes());
     for backend in ["exact", "dbf", "sbf", "kbf", "bhbf", "fcf"] {
-        let summary = replay(&format!("--verify --backend {backend} --flows 1000"), &[&path]);
+        let summary =
+            replay(&format!("--preset paper --verify --backend {backend} --flows 1000"), &[&path]);
         let figures = [
             ("/trace/packets", 8),
             ("/trace/tcp_packets", 8),
@@ -146,7 +146,7 @@ fn inspect_says_what_the_generator_wrote() {
 /// With an exact store that forgets nothing, marks are `inspect`'s counts.
 pub fn marks_are_what_inspect_counts(capture: &Path) {
     let inspected = json("inspect --json --quiet", &[capture]);
-    let replayed = replay("--backend exact --expire none --flows 50k", &[capture]);
+    let replayed = replay("--preset paper --backend exact --expire none --flows 50k", &[capture]);
     for (rule, key) in [("flow_fin", "flows_fin"), ("flow_rst", "flows_rst")] {
         let marks = count(&replayed, &format!("/alerts/by_rule/{rule}"));
         assert_eq!(marks, count(&inspected, &format!("/{key}")), "{key} of {}", capture.display());

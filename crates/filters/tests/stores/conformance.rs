@@ -3,14 +3,13 @@
 //! owns and on borrowed bytes.
 
 use acsm_filters::{
-    Backend, Budget, Epoch, Expire, FlowId, Found, GateSpec, Insertion, KbfDecode, LayoutKind,
-    Lookup, Random, RecycleAt, SbfRules, Stamp, State, Store, StoreError, StoreSpec,
+    Backend, Budget, Epoch, Expire, FlowId, Found, Insertion, KbfDecode, LayoutKind, Lookup,
+    Random, RecycleAt, SbfRules, Stamp, State, Store, StoreError, StoreSpec,
 };
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
 use crate::slow::cap;
-use crate::slow::gate::SlowGate;
 use crate::slow::recycling::{Full, SlowRecycling};
 use crate::slow::{Counts, Shape, Slow};
 use crate::slow::{bhbf::SlowBhbf, dbf::SlowDbf, exact::SlowExact};
@@ -221,10 +220,6 @@ impl<S: Store<Key: FlowKey>> Pair<'_, S> {
             writes_to_absent: stats.writes_to_absent,
             saturations: stats.saturations,
             recycles: stats.recycles,
-            gate_held: stats.gate.held,
-            gate_passed: stats.gate.passed,
-            gate_dont_know: stats.gate.dont_know,
-            gate_recycles: stats.gate.recycles,
         };
         prop_assert_eq!(fast, self.slow.counts());
         prop_assert_eq!(self.fast.has_room(), self.has_room());
@@ -245,9 +240,9 @@ impl StoreUser for Conform<'_> {
         self,
         make: impl Fn() -> Result<S, StoreError>,
     ) -> Result<(), TestCaseError> {
-        let (fast, slow) = (make().unwrap(), slow_gated(self.spec, self.start));
+        let (fast, slow) = (make().unwrap(), slow(self.spec));
         let flows = flows(u64::from(self.start));
-        let limit = if self.spec.gate.is_some() { None } else { cap::limit(self.spec) };
+        let limit = cap::limit(self.spec);
         let mut pair = Pair { spec: self.spec, fast, slow, limit, flows, now: self.start };
         for &step in self.steps {
             pair.step(step);
@@ -255,21 +250,6 @@ impl StoreUser for Conform<'_> {
         }
         pair.compare_counts()
     }
-}
-
-fn slow_gated(spec: &StoreSpec, start: u32) -> Box<dyn Slow> {
-    let Some(gate) = spec.gate else { return slow(spec) };
-    let sizing = gate.sizing(spec).unwrap();
-    let cells = sizing.cells as usize / (FlowId::SHARDS * sizing.phases as usize);
-    let (layout, hashes, cells_per_line) = (gate.layout, sizing.hashes, sizing.cells_per_line);
-    let shape = Shape { layout, hashes, cells, cells_per_line, timed: false };
-    let Some(RecycleAt::Fill(fill)) = sizing.recycle_at else { panic!("gates recycle by fill") };
-    let sigma = ((fill * cells as f64) as usize).min(cells - 1);
-    let alone = StoreSpec { gate: None, ..spec.clone() };
-    let halves = sizing.phases as usize;
-    let mut slow = SlowGate::new(slow(&alone), shape, halves, sigma, i64::from(start));
-    slow.writes_unknown = spec.backend == Backend::Sbf;
-    Box::new(slow)
 }
 
 fn slow(spec: &StoreSpec) -> Box<dyn Slow> {
@@ -429,36 +409,6 @@ fn recycling_stores_follow_their_rules() {
         ..StoreSpec::new(Backend::Dbf, 6)
     };
     sizes(&bare).iter().take(1).for_each(conforms);
-}
-
-/// Gates from "each flow is one too many" to "never full", before stores of every kind.
-#[test]
-fn gates_follow_their_rules() {
-    let stores = [
-        (Backend::Kbf, Expire::Timer),
-        (Backend::Sbf, Expire::None),
-        (Backend::Dbf, Expire::TwoPhase),
-        (Backend::Bhbf, Expire::Recycle),
-        (Backend::Fcf, Expire::Timer),
-        (Backend::Exact, Expire::Timer),
-    ];
-    let gates = [
-        ("bloom", 1),
-        ("bloom", 60),
-        ("bloom,recycle", 60),
-        ("bloom-1", 300),
-        ("bloom-2,recycle", 60),
-        ("bloom-3", 60),
-    ];
-    // Each gate before two of the stores, and each store behind two of the gates.
-    for (n, (name, flows)) in gates.into_iter().enumerate() {
-        for (backend, expire) in [stores[n], stores[(n + 1) % stores.len()]] {
-            let gate = GateSpec { flows: Some(flows), ..name.parse().unwrap() };
-            let states = if flows == 300 { 16 } else { 6 };
-            let spec = StoreSpec { gate: Some(gate), expire, ..StoreSpec::new(backend, states) };
-            conforms(&StoreSpec { flows: 300, budget: Budget::FpRate(0.3), ..spec });
-        }
-    }
 }
 
 #[test]

@@ -7,7 +7,6 @@ pub mod cap;
 pub mod dbf;
 pub mod exact;
 pub mod fcf;
-pub mod gate;
 pub mod kbf;
 pub mod pending;
 pub mod recycling;
@@ -28,10 +27,6 @@ pub struct Counts {
     pub writes_to_absent: u64,
     pub saturations: u64,
     pub recycles: u64,
-    pub gate_held: u64,
-    pub gate_passed: u64,
-    pub gate_dont_know: u64,
-    pub gate_recycles: u64,
 }
 
 /// A store; `at` is the epoch that a touch leaves: this one, or the one before.

@@ -87,7 +87,6 @@ fn add(a: Counts, b: Counts) -> Counts {
         writes_to_absent: a.writes_to_absent + b.writes_to_absent,
         saturations: a.saturations + b.saturations,
         recycles: a.recycles + b.recycles,
-        ..Counts::default()
     }
 }
 
