@@ -111,6 +111,8 @@ const TRAFFIC: &str = "Traffic";
 enum ExpireChoice {
     /// Flow by flow, by a timer
     Timer,
+    /// Flow by flow, by two halves of the cells that change with the idle timeout
+    Halves,
     /// Never
     None,
     /// All at once, when the store is full
@@ -127,6 +129,7 @@ impl ExpireChoice {
         let only = |expire| (vec![expire], vec![expire]);
         match self {
             ExpireChoice::Timer => only(Expire::Timer),
+            ExpireChoice::Halves => only(Expire::Halves),
             ExpireChoice::None => only(Expire::None),
             ExpireChoice::Recycle => only(Expire::Recycle),
             ExpireChoice::TwoPhase => only(Expire::TwoPhase),

@@ -122,7 +122,7 @@ impl Shadow {
     pub fn new(store: &StoreSpec, scope: Scope) -> Result<Shadow, StoreError> {
         Ok(Shadow {
             exact: exact_shard(store.expire != Expire::None, FIRST_FLOWS)?,
-            by_store_epochs: store.expire != Expire::Timer,
+            by_store_epochs: !store.expire.is_timed(),
             retains: store.expire == Expire::Recycle && store.retain,
             scope,
             errors: Errors::default(),

@@ -141,22 +141,46 @@ impl Layout {
 
     /// `counts`, with what follows from the number of cells in use.
     pub(crate) fn stats(&self, usage: Usage, counts: StoreStats) -> StoreStats {
-        let Usage { occupied, aged } = usage;
+        StoreStats {
+            cells: self.cells() as u64,
+            occupied: usage.occupied,
+            live: self.flows_on(usage.occupied),
+            live_estimated: true,
+            false_positive_chance: self.false_positive_chance(usage.occupied),
+            cells_aged: usage.aged,
+            ..counts
+        }
+    }
+
+    /// The same for two halves of this many cells each.
+    pub(crate) fn stats_of_halves(&self, usage: Usage, counts: StoreStats) -> StoreStats {
+        let Usage { occupied, frozen, copies, .. } = usage;
+        let halves = [occupied.saturating_sub(frozen), frozen];
+        let [active_flows, frozen_flows] = halves.map(|cells| self.flows_on(cells));
+        let all = active_flows + frozen_flows - copies as f64;
+        // An absent flow is looked up in both.
+        let [a, b] = halves.map(|cells| self.false_positive_chance(cells));
+        StoreStats {
+            cells: 2 * self.cells() as u64,
+            live: all.max(active_flows).max(frozen_flows),
+            false_positive_chance: a + b - a * b,
+            ..self.stats(usage, counts)
+        }
+    }
+
+    /// An estimate of the flows that have so many cells in use.
+    fn flows_on(&self, occupied: u64) -> f64 {
         let cells = self.cells() as f64;
         // n flows miss a cell with probability e^{−kn/m}, blocked or not. For a full filter, half a
         // cell is taken to be empty.
         let empty = (cells - occupied as f64).max(0.5) / cells;
-        let fill = occupied as f64 / cells;
-        StoreStats {
-            cells: self.cells() as u64,
-            occupied,
-            live: -empty.ln() * cells / f64::from(self.hashes),
-            live_estimated: true,
-            // Somewhat higher in blocked layouts, whose lines fill unevenly.
-            false_positive_chance: fill.powi(self.hashes as i32),
-            cells_aged: aged,
-            ..counts
-        }
+        -empty.ln() * cells / f64::from(self.hashes)
+    }
+
+    /// The probability that an absent flow finds all its cells in use; somewhat higher in blocked
+    /// layouts, whose lines fill unevenly.
+    fn false_positive_chance(&self, occupied: u64) -> f64 {
+        (occupied as f64 / self.cells() as f64).powi(self.hashes as i32)
     }
 
     /// Whether all elements of a flow are in the same lines.

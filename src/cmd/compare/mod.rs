@@ -20,7 +20,6 @@ use super::progress::{Progress, stopwatch_nanos};
 use super::{Usage, signals, stderr};
 use crate::capture::FileSource;
 use crate::engine::compare::{ComparePlan, Comparison, Load, compare};
-use acsm_filters::Expire;
 use args::Flows;
 use runs::MemoryNeed;
 
@@ -75,7 +74,7 @@ fn plan(args: &CompareArgs) -> anyhow::Result<ComparePlan> {
         active: Arc::new(args.rules.active(keyer.kind)?),
         keyer,
         phase: args.shape.phase(),
-        timed: args.any_store().expire == Expire::Timer,
+        timed: args.any_store().expire.is_timed(),
         startup_nanos: args.shape.idle_timeout,
         touch_absent: args.shape.touches_absent(),
         threads: args.workers.map_or(cores.min(16), usize::from),

@@ -78,7 +78,7 @@ impl Theory {
     ) -> ErrorRates {
         let curve = self.curve(shape, cells_per_line, hashes);
         match shape.expire {
-            Expire::None | Expire::Timer => curve.at(load),
+            Expire::None | Expire::Timer | Expire::Halves => curve.at(load),
             // Forgetting everything at once is no error: the reference forgets by the same rule.
             Expire::Recycle => over_cycle(load, |load| curve.at(load)),
             Expire::TwoPhase => {
@@ -113,7 +113,7 @@ impl Theory {
     pub fn predict(&self, spec: &StoreSpec, sizing: &Sizing, live: f64) -> ErrorRates {
         let shape = Shape::of(spec);
         let flows = match (shape.expire, sizing.recycle_at) {
-            (Expire::None | Expire::Timer, _) => live,
+            (Expire::None | Expire::Timer | Expire::Halves, _) => live,
             (_, Some(RecycleAt::Flows(flows))) => flows as f64 * shape.expire.phases() as f64,
             (_, Some(RecycleAt::Fill(fill))) => {
                 -(-fill).ln_1p() * sizing.cells as f64 / sizing.hashes.max(1) as f64

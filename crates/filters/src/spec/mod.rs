@@ -47,7 +47,8 @@ pub use layout::{BLOCKED_LINES_LIMIT, LayoutKind, UnknownLayout};
 /// What decides how much memory a store gets.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Budget {
-    /// As much as this probability takes that an absent flow finds no empty cell.
+    /// As much as this probability takes that an absent flow finds no empty cell (with
+    /// [halves](Expire::Halves): in one half or the other).
     FpRate(f64),
     /// This many bytes, for all shards together.
     MemoryBytes(u64),
@@ -110,13 +111,14 @@ pub struct StoreSpec {
 /// What a [`StoreSpec`] comes to: totals over all shards.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sizing {
-    /// Cells that flows can hash to (entries for `exact`, slots for `fcf`).
+    /// Cells that flows can hash to, those of one half if there are two (entries for `exact`, slots
+    /// for `fcf`).
     pub cells: u64,
     /// Cells per flow (0 for `exact`; for `fcf` the two buckets that a flow can be in).
     pub hashes: usize,
     /// Bits of a cell, without its stamp.
     pub cell_bits: u32,
-    /// Cells of one line (0 for `exact`).
+    /// Cells of one line, or of each of its halves (0 for `exact`).
     pub cells_per_line: usize,
     /// Where the cells of a flow lie.
     pub layout: LayoutKind,

@@ -147,12 +147,13 @@ impl StoreSpec {
 
     /// m = −N ln P / ln² 2, as a float: no number of flows overflows it.
     fn cells_for(&self, fp_rate: f64) -> f64 {
-        (-(self.flows as f64) * fp_rate.ln() / (LN_2 * LN_2)).ceil()
+        let rate = self.expire.rate_of_filter(fp_rate);
+        (-(self.flows as f64) * rate.ln() / (LN_2 * LN_2)).ceil()
     }
 
     /// k = round(log2 1/P), at least 1, for spread cells; else the best for this many cells.
     fn hashes_for(&self, rate: f64, cells: f64, format: &CellFormat) -> Result<usize, SpecError> {
-        let hashes = (-rate.log2()).round().max(1.0);
+        let hashes = (-self.expire.rate_of_filter(rate).log2()).round().max(1.0);
         if hashes > HASHES_LIMIT as f64 {
             return Err(SpecError::FpRate { rate });
         }

@@ -4,6 +4,7 @@ mod bhbf_merge;
 mod borrowed;
 mod conformance;
 mod errors;
+mod halves;
 mod recycling;
 mod slow;
 mod static_set;
