@@ -119,7 +119,7 @@ enum ExpireChoice {
     Recycle,
     /// The older half, when the newer is full
     TwoPhase,
-    /// Show all of these, recommend timer or two-phase
+    /// Show all of these but halves, recommend timer or two-phase
     All,
 }
 
@@ -133,7 +133,10 @@ impl ExpireChoice {
             ExpireChoice::None => only(Expire::None),
             ExpireChoice::Recycle => only(Expire::Recycle),
             ExpireChoice::TwoPhase => only(Expire::TwoPhase),
-            ExpireChoice::All => (Shape::EXPIRES.to_vec(), vec![Expire::Timer, Expire::TwoPhase]),
+            ExpireChoice::All => {
+                let shown = Shape::EXPIRES.into_iter().filter(|&expire| expire != Expire::Halves);
+                (shown.collect(), vec![Expire::Timer, Expire::TwoPhase])
+            }
         }
     }
 }

@@ -42,16 +42,6 @@ impl Expire {
         matches!(self, Expire::Timer | Expire::Halves)
     }
 
-    /// The rate of false positives that a filter may have, so that a lookup has this one: of two
-    /// halves, both are asked.
-    pub(super) fn rate_of_filter(self, rate: f64) -> f64 {
-        match self {
-            // 1 − √(1 − rate), without cancellation.
-            Expire::Halves => rate / (1.0 + (1.0 - rate).sqrt()),
-            _ => rate,
-        }
-    }
-
     /// Whether stores empty themselves when they are full.
     pub const fn recycles(self) -> bool {
         matches!(self, Expire::Recycle | Expire::TwoPhase)

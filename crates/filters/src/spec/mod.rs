@@ -47,8 +47,7 @@ pub use layout::{BLOCKED_LINES_LIMIT, LayoutKind, UnknownLayout};
 /// What decides how much memory a store gets.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Budget {
-    /// As much as this probability takes that an absent flow finds no empty cell (with
-    /// [halves](Expire::Halves): in one half or the other).
+    /// As much as this probability takes that an absent flow finds no empty cell.
     FpRate(f64),
     /// This many bytes, for all shards together.
     MemoryBytes(u64),
