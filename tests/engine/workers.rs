@@ -96,6 +96,8 @@ fn cases() -> Vec<RunPlan> {
         plan(store(Backend::Sbf, Expire::Recycle), 1),
         plan(store(Backend::Dbf, Expire::TwoPhase), 1),
         plan(store(Backend::Exact, Expire::Timer), 1),
+        plan(store(Backend::Kbf, Expire::Halves), 1),
+        plan(store(Backend::Bhbf, Expire::Halves), 1),
     ];
     for (n, plan) in cases.iter_mut().enumerate() {
         plan.verify = n % 3 != 2;
