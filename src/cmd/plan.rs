@@ -112,13 +112,15 @@ const TRAFFIC: &str = "Traffic";
 enum ExpireChoice {
     /// Flow by flow, by a timer
     Timer,
+    /// Flow by flow, by two halves of the cells that change with the idle timeout
+    Halves,
     /// Never
     None,
     /// All at once, when the store is full
     Recycle,
     /// The older half, when the newer is full
     TwoPhase,
-    /// Show all of these, recommend timer or two-phase
+    /// Show all of these but halves, recommend timer or two-phase
     All,
 }
 
@@ -128,10 +130,14 @@ impl ExpireChoice {
         let only = |expire| (vec![expire], vec![expire]);
         match self {
             ExpireChoice::Timer => only(Expire::Timer),
+            ExpireChoice::Halves => only(Expire::Halves),
             ExpireChoice::None => only(Expire::None),
             ExpireChoice::Recycle => only(Expire::Recycle),
             ExpireChoice::TwoPhase => only(Expire::TwoPhase),
-            ExpireChoice::All => (Shape::EXPIRES.to_vec(), vec![Expire::Timer, Expire::TwoPhase]),
+            ExpireChoice::All => {
+                let shown = Shape::EXPIRES.into_iter().filter(|&expire| expire != Expire::Halves);
+                (shown.collect(), vec![Expire::Timer, Expire::TwoPhase])
+            }
         }
     }
 }

@@ -140,6 +140,9 @@ impl ValueEnum for BackendName {
 pub enum ExpireName {
     /// Cells untouched for --idle-timeout empty themselves
     Timer,
+    /// Flows untouched for --idle-timeout are gone: cells have two halves that change with it, so
+    /// that nothing of old flows stays on cells which others use
+    Halves,
     /// All flows at once, when the store is full
     Recycle,
     /// By halves: flows not seen since the half before last was full
@@ -274,9 +277,9 @@ impl ShapeArgs {
     /// The phase of the aging clock.
     pub fn phase(&self) -> Phase {
         match (self.expire, self.phase) {
-            (ExpireName::Timer, PhaseChoice::Time) => Phase::Nanos(self.idle_timeout),
-            (ExpireName::Timer, PhaseChoice::Operations(count)) => Phase::Operations(count),
-            _ => Phase::Never,
+            (ExpireName::Recycle | ExpireName::TwoPhase | ExpireName::None, _) => Phase::Never,
+            (_, PhaseChoice::Time) => Phase::Nanos(self.idle_timeout),
+            (_, PhaseChoice::Operations(count)) => Phase::Operations(count),
         }
     }
 }
@@ -285,6 +288,7 @@ impl From<ExpireName> for Expire {
     fn from(name: ExpireName) -> Expire {
         match name {
             ExpireName::Timer => Expire::Timer,
+            ExpireName::Halves => Expire::Halves,
             ExpireName::Recycle => Expire::Recycle,
             ExpireName::TwoPhase => Expire::TwoPhase,
             ExpireName::None => Expire::None,

@@ -98,6 +98,8 @@ fn cases() -> Vec<RunPlan> {
         plan(store(Backend::Exact, Expire::Timer), 1),
         plan(StoreSpec { pending: Some(600), ..store(Backend::Kbf, Expire::Timer) }, 1),
         plan(StoreSpec { pending: Some(600), ..store(Backend::Fcf, Expire::Timer) }, 1),
+        plan(store(Backend::Kbf, Expire::Halves), 1),
+        plan(store(Backend::Bhbf, Expire::Halves), 1),
     ];
     for (n, plan) in cases.iter_mut().enumerate() {
         plan.verify = n % 3 != 2;

@@ -22,12 +22,13 @@ use crate::state::{Lookup, State};
 ///
 /// ```
 /// use acsm_filters::{
-///     Backend, Epoch, FlowId, HashKey, Kbf, KbfDecode, KbfRule, Lookup, State, Store, StoreSpec,
+///     Backend, Epoch, FlowId, HashKey, Kbf, KbfDecode, KbfRule, Lookup, STAMPS, State, Store,
+///     StoreSpec,
 /// };
 ///
 /// // One of 16 shards: 1,000 flows, at the default false-positive rate of 0.01.
 /// let spec = StoreSpec { flows: 16_000, ..StoreSpec::new(Backend::Kbf, 6) };
-/// let mut shard = Kbf::<8, true>::new(KbfRule::new(6, KbfDecode::AllPairs), &spec.sizing()?)?;
+/// let mut shard = Kbf::<8, STAMPS>::new(KbfRule::new(6, KbfDecode::AllPairs), &spec.sizing()?)?;
 /// let key = HashKey::from_seed(1);
 /// let id = |flow: u64| FlowId(key.digest([flow]));
 /// let state = |flow: u64| State::new(flow as usize % 6).unwrap();
@@ -54,8 +55,8 @@ use crate::state::{Lookup, State};
 ///
 /// A count of seven stays until the cell ages. Lookup: an empty cell: Absent; a cell with count 1
 /// has the state; else the [decoding](KbfDecode).
-pub type Kbf<const BITS: u32, const TIMED: bool, L = OwnedLines> =
-    CellFilter<KbfRule, BITS, TIMED, L>;
+pub type Kbf<const BITS: u32, const AGING: u8, L = OwnedLines> =
+    CellFilter<KbfRule, BITS, AGING, L>;
 
 /// The rule of [`Kbf`].
 #[derive(Debug, Clone)]

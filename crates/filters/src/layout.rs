@@ -141,22 +141,48 @@ impl Layout {
 
     /// `counts`, with what follows from the number of cells in use.
     pub(crate) fn stats(&self, usage: Usage, counts: StoreStats) -> StoreStats {
-        let Usage { occupied, aged } = usage;
+        let fill = usage.occupied as f64 / self.cells() as f64;
+        StoreStats {
+            cells: self.cells() as u64,
+            occupied: usage.occupied,
+            live: self.flows_on(usage.occupied),
+            live_estimated: true,
+            // Somewhat higher in blocked layouts, whose lines fill unevenly.
+            false_positive_chance: fill.powi(self.hashes as i32),
+            cells_aged: usage.aged,
+            ..counts
+        }
+    }
+
+    /// The same for two halves of this many cells each.
+    pub(crate) fn stats_of_halves(&self, usage: Usage, counts: StoreStats) -> StoreStats {
+        let Usage { occupied, frozen, copies, .. } = usage;
+        let halves = [occupied.saturating_sub(frozen), frozen];
+        let [active_flows, frozen_flows] = halves.map(|cells| self.flows_on(cells));
+        let live =
+            (active_flows + frozen_flows - copies as f64).max(active_flows).max(frozen_flows);
+        // An absent flow is looked up in both. They have flows in common, and so cells.
+        let [in_active, in_frozen] = halves.map(|cells| cells as f64 / self.cells() as f64);
+        let in_neither = (-live * f64::from(self.hashes) / self.cells() as f64).exp();
+        let in_both =
+            (in_active + in_frozen + in_neither - 1.0).clamp(0.0, in_active.min(in_frozen));
+        let [active, frozen, both] =
+            [in_active, in_frozen, in_both].map(|fill| fill.powi(self.hashes as i32));
+        StoreStats {
+            cells: 2 * self.cells() as u64,
+            live,
+            false_positive_chance: active + frozen - both,
+            ..self.stats(usage, counts)
+        }
+    }
+
+    /// An estimate of the flows that have so many cells in use.
+    fn flows_on(&self, occupied: u64) -> f64 {
         let cells = self.cells() as f64;
         // n flows miss a cell with probability e^{−kn/m}, blocked or not. For a full filter, half a
         // cell is taken to be empty.
         let empty = (cells - occupied as f64).max(0.5) / cells;
-        let fill = occupied as f64 / cells;
-        StoreStats {
-            cells: self.cells() as u64,
-            occupied,
-            live: -empty.ln() * cells / f64::from(self.hashes),
-            live_estimated: true,
-            // Somewhat higher in blocked layouts, whose lines fill unevenly.
-            false_positive_chance: fill.powi(self.hashes as i32),
-            cells_aged: aged,
-            ..counts
-        }
+        -empty.ln() * cells / f64::from(self.hashes)
     }
 
     /// Whether all elements of a flow are in the same lines.
@@ -323,7 +349,7 @@ mod tests {
 
     use super::*;
     use crate::rng::Random;
-    use crate::spec::{Backend, Budget, Expire, StoreSpec};
+    use crate::spec::{Backend, Budget, Expire, SpecError, StoreSpec};
 
     fn layouts() -> impl Iterator<Item = (StoreSpec, Sizing)> {
         let kinds = [
@@ -338,7 +364,7 @@ mod tests {
             (Backend::Kbf, Some(16)),
             (Backend::Kbf, Some(32)),
         ];
-        let expires = [Expire::Timer, Expire::None];
+        let expires = [Expire::Timer, Expire::Halves, Expire::None];
         let all = kinds.into_iter().flat_map(move |layout| {
             stores.into_iter().flat_map(move |(backend, cell_bits)| {
                 expires.into_iter().flat_map(move |expire| {
@@ -356,7 +382,11 @@ mod tests {
                 })
             })
         });
-        all.map(|spec| (spec.clone(), spec.sizing().expect("a store")))
+        all.filter_map(|spec| match spec.sizing() {
+            // Half a line has room for 7 cells of 32 bits.
+            Err(SpecError::HashesInLines { most: 7, .. }) => None,
+            sizing => Some((spec, sizing.expect("a store"))),
+        })
     }
 
     /// The line and the slot of each cell.

@@ -25,8 +25,8 @@ pub struct Shape {
 
 impl Shape {
     /// Ways to expire.
-    pub const EXPIRES: [Expire; 4] =
-        [Expire::None, Expire::Timer, Expire::Recycle, Expire::TwoPhase];
+    pub const EXPIRES: [Expire; 5] =
+        [Expire::None, Expire::Timer, Expire::Halves, Expire::Recycle, Expire::TwoPhase];
 
     /// Every valid combination: only stores of cells have layouts and recycle.
     pub fn all() -> impl Iterator<Item = Shape> {

@@ -30,9 +30,12 @@ fn one_flow(options: &str, packets: &[(u64, u8)]) -> Value {
     exact
 }
 
-/// How often the flow was unknown: 1 if it was never forgotten.
+/// How often the flow was unknown: 1 if it was never forgotten. Halves forget as the timer does.
 fn absences(packets: &[(u64, u8)]) -> u64 {
-    count(&one_flow("", packets), "/lookups/absent")
+    let [timer, halves] = ["timer", "halves"]
+        .map(|expire| count(&one_flow(&format!("--expire {expire}"), packets), "/lookups/absent"));
+    assert_eq!(timer, halves, "{packets:?}");
+    timer
 }
 
 #[test]
@@ -140,16 +143,35 @@ fn deleted_flows_are_counted_and_gone() {
     let folder = Folder::new();
     let rules = folder.write("delete.toml", rules);
     let packets = [(0, ACK), (1, RST), (2, RST), (3, ACK), (4, ACK), (5, RST), (6, ACK)];
-    let summary = one_flow(&format!("--rules {}", rules.display()), &packets);
-    for (figure, expected) in [
-        ("/flows/inserted", 3),
-        ("/flows/deleted", 2),
-        ("/flows/live", 1),
-        ("/lookups/absent", 4),
-        ("/lookups/known", 3),
-    ] {
-        assert_eq!(count(&summary, figure), expected, "{figure}");
+    for expire in ["timer", "halves"] {
+        let options = format!("--expire {expire} --rules {}", rules.display());
+        let summary = one_flow(&options, &packets);
+        for (figure, expected) in [
+            ("/flows/inserted", 3),
+            ("/flows/deleted", 2),
+            ("/flows/live", 1),
+            ("/lookups/absent", 4),
+            ("/lookups/known", 3),
+        ] {
+            assert_eq!(count(&summary, figure), expected, "{figure}");
+        }
     }
+}
+
+/// A flow in both halves is deleted from both.
+#[test]
+fn a_flow_that_moved_is_deleted_from_both_halves() {
+    let rules = "flow_keys = [\"pair\"]\n\
+        [[state]]\nname = \"seen\"\ndoc = \"something came\"\n\
+        [[state]]\nname = \"more\"\ndoc = \"more came\"\n\
+        [[transition]]\nin = [\"present\"]\nset = \"RST\"\ndelete = true\n\
+        [[transition]]\nin = [\"seen\"]\nset = \"FIN\"\ngo = \"more\"\n\
+        [[transition]]\nin = [\"absent\"]\nset = \"ACK\"\ngo = \"seen\"\n";
+    let folder = Folder::new();
+    let rules = folder.write("delete.toml", rules);
+    let packets = [(0, ACK), (MINUTE, ACK), (MINUTE + 1, FIN), (MINUTE + 2, RST), (MINUTE + 3, 0)];
+    let options = format!("--expire halves --rules {}", rules.display());
+    assert_eq!(count(&one_flow(&options, &packets), "/lookups/absent"), 2);
 }
 
 /// Under `--touch all` lookups of absent flows keep their cells alive: fewer cells age in a full

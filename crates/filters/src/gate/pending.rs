@@ -1,6 +1,6 @@
 //! The flows pending at a gate: a recycling Bloom filter of (flow, state).
 
-use crate::aging::Epoch;
+use crate::aging::{Epoch, UNTIMED};
 use crate::dbf::{Dbf, DbfPlace};
 use crate::digest::FlowId;
 use crate::digest::mix;
@@ -16,7 +16,7 @@ const ADMITTED: State = State::LAST;
 /// Makes the positions in the gate independent of those in the store.
 const SALT: u64 = 0x6761_7465_6b65_6570;
 
-type Bits = Dbf<1, false>;
+type Bits = Dbf<1, UNTIMED>;
 
 /// One shard of a gate.
 pub struct Gate {
@@ -122,19 +122,19 @@ impl Gate {
 
     fn has(&self, digest: u64, state: State) -> bool {
         let place = place(digest);
-        let in_half = |half: &Bits| half.contains(&place, state, UNTIMED);
+        let in_half = |half: &Bits| half.contains(&place, state, TIMELESS);
         in_half(&self.active) || self.frozen.as_ref().is_some_and(in_half)
     }
 
     fn add(&mut self, digest: u64, state: State) {
         let place = place(digest);
-        self.active.insert(&place, state, UNTIMED.stamp());
+        self.active.insert(&place, state, TIMELESS.stamp());
         if self.active.occupied() > self.sigma {
             self.counts.recycles += 1;
             self.swap_halves();
             if self.frozen.is_none() {
                 // The first of the next cycle.
-                self.active.insert(&place, state, UNTIMED.stamp());
+                self.active.insert(&place, state, TIMELESS.stamp());
             }
         }
     }
@@ -165,7 +165,7 @@ impl Gate {
 }
 
 /// Single bits carry no stamps: halves age.
-const UNTIMED: Epoch = Epoch(0);
+const TIMELESS: Epoch = Epoch(0);
 
 /// Where a flow's bits are.
 #[inline]

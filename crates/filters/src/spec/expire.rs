@@ -9,6 +9,9 @@ use super::SpecError;
 pub enum Expire {
     /// Cells not touched in this epoch or the last are empty (ACSM 2006 §3.2).
     Timer,
+    /// Flows not touched in this epoch or the last are gone. Cells have two halves that change with
+    /// the epoch, the active one and that of the epoch before; stores without cells have a timer.
+    Halves,
     /// All at once, when the store is full.
     Recycle,
     /// By halves: when the active half is full it is frozen, and the frozen one emptied for it.
@@ -22,6 +25,7 @@ impl Expire {
     pub const fn name(self) -> &'static str {
         match self {
             Expire::Timer => "timer",
+            Expire::Halves => "halves",
             Expire::Recycle => "recycle",
             Expire::TwoPhase => "two-phase",
             Expire::None => "none",
@@ -31,6 +35,11 @@ impl Expire {
     /// The number of arrays that the cells of a shard are cut into.
     pub const fn phases(self) -> u64 {
         if matches!(self, Expire::TwoPhase) { 2 } else { 1 }
+    }
+
+    /// Whether flows leave by time.
+    pub const fn is_timed(self) -> bool {
+        matches!(self, Expire::Timer | Expire::Halves)
     }
 
     /// Whether stores empty themselves when they are full.

@@ -25,8 +25,9 @@
 //! # Implementation
 //!
 //! A store is cut into [`FlowId::SHARDS`] shards, each of one array of lines, or of two in two
-//! phases. A line has [`LINE_BYTES`]. With a timer it holds an epoch of 32 bits, and 2 bits of
-//! stamp for each cell or slot; the rest is cells.
+//! phases. A line has [`LINE_BYTES`]. If flows leave by time it holds an epoch of 32 bits. With a
+//! timer it holds 2 bits of stamp for each cell or slot; the rest is cells. With halves the rest is
+//! cells of one half and as many of the other.
 
 use super::{Expire, LayoutKind};
 use crate::digest::FlowId;
@@ -59,19 +60,22 @@ const SHARDS: f64 = FlowId::SHARDS as f64;
 /// Bits of a line that cells or slots share with their stamps.
 const fn shared_bits(expire: Expire) -> usize {
     match expire {
-        Expire::Timer => LINE_BITS - 32,
+        Expire::Timer | Expire::Halves => LINE_BITS - 32,
         Expire::Recycle | Expire::TwoPhase | Expire::None => LINE_BITS,
     }
 }
 
-/// Bits of the stamp of a cell or slot.
+/// Bits of the stamp of a slot, or of a cell that has one.
 const fn stamp_bits(expire: Expire) -> usize {
-    if matches!(expire, Expire::Timer) { 2 } else { 0 }
+    if expire.is_timed() { 2 } else { 0 }
 }
 
-/// How many cells fit a line.
+/// How many cells fit a line, or each of its halves.
 pub const fn cells_per_line(cell_bits: u32, expire: Expire) -> usize {
-    shared_bits(expire) / (cell_bits as usize + stamp_bits(expire))
+    match expire {
+        Expire::Halves => shared_bits(expire) / 2 / cell_bits as usize,
+        _ => shared_bits(expire) / (cell_bits as usize + stamp_bits(expire)),
+    }
 }
 
 /// How many buckets of `fcf` fit a line.
@@ -92,7 +96,8 @@ pub const fn fcf_fingerprints(slot_bits: u32, states: usize) -> u64 {
 /// The memory of a store: totals over all shards and phases.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Footprint {
-    /// Cells that flows can hash to (entries of `exact`, slots of `fcf`).
+    /// Cells that flows can hash to, those of one half if there are two (entries of `exact`, slots
+    /// of `fcf`).
     pub cells: f64,
     /// Cells per flow (0 for `exact`; for `fcf` the two buckets that a flow can be in).
     pub hashes: usize,
@@ -126,12 +131,13 @@ pub struct CellFormat {
     pub hashes: usize,
     /// Where the cells of a flow lie.
     pub layout: LayoutKind,
-    /// How flows expire: a timer takes stamps, two phases take two arrays per shard.
+    /// How flows expire: a timer takes stamps, halves share each line, two phases take two arrays
+    /// per shard.
     pub expire: Expire,
 }
 
 impl CellFormat {
-    /// How many cells fit a line.
+    /// How many cells fit a line, or each of its halves.
     pub const fn cells_per_line(&self) -> usize {
         cells_per_line(self.cell_bits, self.expire)
     }

@@ -112,13 +112,14 @@ pub struct StoreSpec {
 /// What a [`StoreSpec`] comes to: totals over all shards.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sizing {
-    /// Cells that flows can hash to (entries for `exact`, slots for `fcf`).
+    /// Cells that flows can hash to, those of one half if there are two (entries for `exact`, slots
+    /// for `fcf`).
     pub cells: u64,
     /// Cells per flow (0 for `exact`; for `fcf` the two buckets that a flow can be in).
     pub hashes: usize,
     /// Bits of a cell, without its stamp.
     pub cell_bits: u32,
-    /// Cells of one line (0 for `exact`).
+    /// Cells of one line, or of each of its halves (0 for `exact`).
     pub cells_per_line: usize,
     /// Where the cells of a flow lie.
     pub layout: LayoutKind,

@@ -145,7 +145,9 @@ impl StoreSpec {
         }
     }
 
-    /// m = −N ln P / ln² 2, as a float: no number of flows overflows it.
+    /// m = −N ln P / ln² 2, as a float: no number of flows overflows it. Each of two halves takes as
+    /// many, as all flows can send packets within one epoch. A lookup in both keeps the rate: an
+    /// absent flow found in either would be found in one filter of all flows.
     fn cells_for(&self, fp_rate: f64) -> f64 {
         (-(self.flows as f64) * fp_rate.ln() / (LN_2 * LN_2)).ceil()
     }
@@ -361,7 +363,7 @@ mod tests {
 
     const LAYOUTS: [LayoutKind; 3] =
         [LayoutKind::Spread, LayoutKind::Blocked(1), LayoutKind::Blocked(3)];
-    const EXPIRES: [Expire; 3] = [Expire::Timer, Expire::Recycle, Expire::TwoPhase];
+    const EXPIRES: [Expire; 4] = [Expire::Timer, Expire::Halves, Expire::Recycle, Expire::TwoPhase];
 
     /// Every layout with every way to expire.
     fn variants(spec: StoreSpec) -> impl Iterator<Item = StoreSpec> {
@@ -405,7 +407,7 @@ mod tests {
                 let sizing = spec.sizing().unwrap();
                 let load = sizing.hashes as f64 * 100_000.0 / sizing.cells as f64;
                 match sizing.recycle_at {
-                    None => assert_eq!(spec.expire, Expire::Timer),
+                    None => assert!(spec.expire.is_timed()),
                     Some(RecycleAt::Fill(fill)) => {
                         assert!((fill + (-load).exp() - 1.0).abs() < 1e-12)
                     }
@@ -414,10 +416,32 @@ mod tests {
                 assert_eq!(sizing.phases, if spec.expire == Expire::TwoPhase { 2 } else { 1 });
             }
         }
-        // As many cells, whatever the layout and the number of arrays, but for rounding.
+        // As many cells, whatever the layout and the number of arrays, but for rounding; of halves,
+        // in each.
         for spec in variants(kbf(1_000_000, Budget::FpRate(0.01))) {
             let cells = spec.sizing().unwrap().cells as f64 / 1e6;
             assert!((cells / 9.585 - 1.0).abs() < 2e-3, "{cells}, {spec:?}");
+        }
+    }
+
+    /// Each half is for all flows: 9.6 cells of 8 bits, and 30 of them with as many others in a line.
+    #[test]
+    fn halves_take_twice_the_cells_and_no_stamps() {
+        for (backend, bits_per_flow) in [
+            (Backend::Dbf, 40.9),
+            (Backend::Sbf, 163.6),
+            (Backend::Kbf, 163.6),
+            (Backend::Bhbf, 327.2),
+        ] {
+            let spec = StoreSpec { expire: Expire::Halves, ..StoreSpec::new(backend, 6) };
+            let sizing = spec.sizing().unwrap();
+            assert!((sizing.bits_per_flow / bits_per_flow - 1.0).abs() < 2e-3, "{sizing:?}");
+            assert_eq!((sizing.phases, sizing.recycle_at), (1, None));
+        }
+        // Stores without cells have stamps, as with a timer.
+        for backend in [Backend::Exact, Backend::Fcf] {
+            let spec = |expire| StoreSpec { expire, ..StoreSpec::new(backend, 6) };
+            assert_eq!(spec(Expire::Halves).sizing(), spec(Expire::Timer).sizing());
         }
     }
 
@@ -461,7 +485,8 @@ mod tests {
                 // exact and fcf have no layout; and in one line there is no room for 32 cells of
                 // 16 bits with stamps.
                 let crowded = |spec: &StoreSpec| hashes.is_some() && spec.layout.lines(2) == 1;
-                for of in variants.take(if one_shape { 1 } else { 9 }).filter(|spec| !crowded(spec))
+                for of in
+                    variants.take(if one_shape { 1 } else { 12 }).filter(|spec| !crowded(spec))
                 {
                     let spec =
                         |bytes| StoreSpec { budget: Budget::MemoryBytes(bytes), ..of.clone() };

@@ -4,6 +4,7 @@ mod bhbf_merge;
 mod borrowed;
 mod conformance;
 mod errors;
+mod halves;
 mod pending;
 mod pending_evidence;
 mod pending_rates;
