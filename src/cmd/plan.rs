@@ -110,17 +110,19 @@ const TRAFFIC: &str = "Traffic";
 /// Ways to expire, to choose from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum ExpireChoice {
-    /// Flow by flow, by a timer
+    /// Flow by flow, those idle for --idle-timeout: filters of cells have two halves that change with
+    /// it
     Timer,
-    /// Flow by flow, by two halves of the cells that change with the idle timeout
-    Halves,
+    /// Cell by cell, those that no flow touches for --idle-timeout, as in ACSM 2006 (dbf, sbf, kbf
+    /// and bhbf)
+    Stamps,
     /// Never
     None,
     /// All at once, when the store is full
     Recycle,
     /// The older half, when the newer is full
     TwoPhase,
-    /// Show all of these but halves, recommend timer or two-phase
+    /// Show all of these, recommend timer or two-phase
     All,
 }
 
@@ -130,14 +132,11 @@ impl ExpireChoice {
         let only = |expire| (vec![expire], vec![expire]);
         match self {
             ExpireChoice::Timer => only(Expire::Timer),
-            ExpireChoice::Halves => only(Expire::Halves),
+            ExpireChoice::Stamps => only(Expire::Stamps),
             ExpireChoice::None => only(Expire::None),
             ExpireChoice::Recycle => only(Expire::Recycle),
             ExpireChoice::TwoPhase => only(Expire::TwoPhase),
-            ExpireChoice::All => {
-                let shown = Shape::EXPIRES.into_iter().filter(|&expire| expire != Expire::Halves);
-                (shown.collect(), vec![Expire::Timer, Expire::TwoPhase])
-            }
+            ExpireChoice::All => (Shape::EXPIRES.to_vec(), vec![Expire::Timer, Expire::TwoPhase]),
         }
     }
 }

@@ -138,11 +138,12 @@ impl ValueEnum for BackendName {
 /// Ways to expire by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ExpireName {
-    /// Cells untouched for --idle-timeout empty themselves
+    /// Flows idle for --idle-timeout: filters of cells have two halves that change with it, so that
+    /// nothing of old flows stays on cells which others use
     Timer,
-    /// Flows untouched for --idle-timeout are gone: cells have two halves that change with it, so
-    /// that nothing of old flows stays on cells which others use
-    Halves,
+    /// Cells that no flow touches for --idle-timeout, each with a stamp of its own, as in ACSM 2006:
+    /// for comparisons (exact and fcf: the same as timer)
+    Stamps,
     /// All flows at once, when the store is full
     Recycle,
     /// By halves: flows not seen since the half before last was full
@@ -288,7 +289,7 @@ impl From<ExpireName> for Expire {
     fn from(name: ExpireName) -> Expire {
         match name {
             ExpireName::Timer => Expire::Timer,
-            ExpireName::Halves => Expire::Halves,
+            ExpireName::Stamps => Expire::Stamps,
             ExpireName::Recycle => Expire::Recycle,
             ExpireName::TwoPhase => Expire::TwoPhase,
             ExpireName::None => Expire::None,

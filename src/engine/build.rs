@@ -64,10 +64,10 @@ impl Builder<'_> {
         let rule = SbfRule::<BITS>::new(self.spec.sbf);
         match self.spec.expire {
             Expire::Timer => {
-                self.gated(Sbf::<BITS, STAMPS>::new_in(&self.arena, rule, &self.sizing)?)
-            }
-            Expire::Halves => {
                 self.gated(Sbf::<BITS, HALVES>::new_in(&self.arena, rule, &self.sizing)?)
+            }
+            Expire::Stamps => {
+                self.gated(Sbf::<BITS, STAMPS>::new_in(&self.arena, rule, &self.sizing)?)
             }
             _ => self.recycling(|| Sbf::<BITS, UNTIMED>::new_in(&self.arena, rule, &self.sizing)),
         }
@@ -77,10 +77,10 @@ impl Builder<'_> {
         let rule = || KbfRule::new(self.spec.states, self.spec.decode);
         match self.spec.expire {
             Expire::Timer => {
-                self.gated(Kbf::<BITS, STAMPS>::new_in(&self.arena, rule(), &self.sizing)?)
-            }
-            Expire::Halves => {
                 self.gated(Kbf::<BITS, HALVES>::new_in(&self.arena, rule(), &self.sizing)?)
+            }
+            Expire::Stamps => {
+                self.gated(Kbf::<BITS, STAMPS>::new_in(&self.arena, rule(), &self.sizing)?)
             }
             _ => self.recycling(|| Kbf::<BITS, UNTIMED>::new_in(&self.arena, rule(), &self.sizing)),
         }
@@ -89,8 +89,8 @@ impl Builder<'_> {
     fn bhbf(&self) -> BuiltShard {
         let rule = BhbfRule::new(self.spec.states);
         match self.spec.expire {
-            Expire::Timer => self.gated(Bhbf::<STAMPS>::new_in(&self.arena, rule, &self.sizing)?),
-            Expire::Halves => self.gated(Bhbf::<HALVES>::new_in(&self.arena, rule, &self.sizing)?),
+            Expire::Timer => self.gated(Bhbf::<HALVES>::new_in(&self.arena, rule, &self.sizing)?),
+            Expire::Stamps => self.gated(Bhbf::<STAMPS>::new_in(&self.arena, rule, &self.sizing)?),
             _ => self.recycling(|| Bhbf::<UNTIMED>::new_in(&self.arena, rule, &self.sizing)),
         }
     }
@@ -98,8 +98,8 @@ impl Builder<'_> {
     fn dbf<const BITS: u32>(&self) -> BuiltShard {
         let Builder { spec: StoreSpec { states, .. }, sizing, arena, .. } = self;
         match self.spec.expire {
-            Expire::Timer => self.gated(Dbf::<BITS, STAMPS>::new_in(arena, *states, sizing)?),
-            Expire::Halves => self.gated(Dbf::<BITS, HALVES>::new_in(arena, *states, sizing)?),
+            Expire::Timer => self.gated(Dbf::<BITS, HALVES>::new_in(arena, *states, sizing)?),
+            Expire::Stamps => self.gated(Dbf::<BITS, STAMPS>::new_in(arena, *states, sizing)?),
             _ => self.recycling(|| Dbf::<BITS, UNTIMED>::new_in(arena, *states, sizing)),
         }
     }

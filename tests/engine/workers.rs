@@ -81,7 +81,7 @@ fn cases() -> Vec<RunPlan> {
     let gate = |layout, expire| Some(GateSpec { layout, expire, flows: Some(300) });
     let gated = |gate, store| StoreSpec { gate, ..store };
     let mut cases = vec![
-        plan(store(Backend::Kbf, Expire::Timer), 1),
+        plan(store(Backend::Kbf, Expire::Stamps), 1),
         plan(
             gated(
                 gate(LayoutKind::Blocked(1), Expire::TwoPhase),
@@ -98,8 +98,8 @@ fn cases() -> Vec<RunPlan> {
         plan(store(Backend::Exact, Expire::Timer), 1),
         plan(StoreSpec { pending: Some(600), ..store(Backend::Kbf, Expire::Timer) }, 1),
         plan(StoreSpec { pending: Some(600), ..store(Backend::Fcf, Expire::Timer) }, 1),
-        plan(store(Backend::Kbf, Expire::Halves), 1),
-        plan(store(Backend::Bhbf, Expire::Halves), 1),
+        plan(store(Backend::Kbf, Expire::Timer), 1),
+        plan(store(Backend::Bhbf, Expire::Timer), 1),
     ];
     for (n, plan) in cases.iter_mut().enumerate() {
         plan.verify = n % 3 != 2;

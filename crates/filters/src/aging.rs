@@ -2,8 +2,8 @@
 //!
 //! There are two ways to keep it, and each line of cells has a *mark*, an epoch, for both.
 //!
-//! [Stamps](STAMPS): a cell carries a *stamp*: two bits of the epoch in which it was last touched. Two bits are
-//! enough within a window of four epochs. The mark of a line is therefore the epoch in which it was
+//! [Stamps](STAMPS): a cell carries a *stamp*: two bits of the epoch in which it was last touched.
+//! Two bits are enough within a window of four epochs. The mark of a line is therefore the epoch in which it was
 //! last cleared of stale cells: from then on until two epochs later all its stamps are within
 //! `mark − 1 ..= mark + 2`. A write to a line outside this window clears the line first; a read
 //! needs no more than the window.

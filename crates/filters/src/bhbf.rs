@@ -35,14 +35,14 @@ use crate::state::{Lookup, State};
 ///
 /// ```
 /// use acsm_filters::{
-///     Backend, Bhbf, BhbfRule, Budget, Epoch, FlowId, HashKey, Lookup, STAMPS, State, Store,
+///     Backend, Bhbf, BhbfRule, Budget, Epoch, FlowId, HALVES, HashKey, Lookup, State, Store,
 ///     StoreSpec,
 /// };
 ///
-/// // One of 16 shards: 10,000 flows at 7 bytes per flow, stamps included.
-/// let budget = Budget::MemoryBytes(7 * 160_000);
+/// // One of 16 shards: 10,000 flows at 14 bytes per flow, 3.3 cells in each half.
+/// let budget = Budget::MemoryBytes(14 * 160_000);
 /// let spec = StoreSpec { flows: 160_000, budget, ..StoreSpec::new(Backend::Bhbf, 6) };
-/// let mut shard = Bhbf::<STAMPS>::new(BhbfRule::new(6), &spec.sizing()?)?;
+/// let mut shard = Bhbf::<HALVES>::new(BhbfRule::new(6), &spec.sizing()?)?;
 /// let key = HashKey::from_seed(1);
 /// let id = |flow: u64| FlowId(key.digest([flow]));
 /// let state = |flow: u64| State::new(flow as usize % 6).unwrap();

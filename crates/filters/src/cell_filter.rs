@@ -123,7 +123,7 @@ impl<'a, R: CellRule, const BITS: u32, const AGING: u8> CellFilter<R, BITS, AGIN
     ///
     /// ```
     /// use acsm_filters::{
-    ///     Backend, Epoch, FlowId, Lookup, STAMPS, Sbf, SbfRule, SbfRules, State, Store, StoreSpec,
+    ///     Backend, Epoch, FlowId, HALVES, Lookup, Sbf, SbfRule, SbfRules, State, Store, StoreSpec,
     ///     array_bytes,
     /// };
     ///
@@ -131,11 +131,11 @@ impl<'a, R: CellRule, const BITS: u32, const AGING: u8> CellFilter<R, BITS, AGIN
     /// let rule = SbfRule::new(SbfRules::Stateful);
     /// let mut page = vec![0; array_bytes(&sizing)];
     ///
-    /// let mut shard = Sbf::<8, STAMPS, _>::over(&mut page, rule, &sizing)?;
+    /// let mut shard = Sbf::<8, HALVES, _>::over(&mut page, rule, &sizing)?;
     /// let place = shard.locate(FlowId(7), ());
     /// shard.insert(&place, State::FIRST, Epoch(0).stamp());
     ///
-    /// let mut same = Sbf::<8, STAMPS, _>::over(&mut page, rule, &sizing)?;
+    /// let mut same = Sbf::<8, HALVES, _>::over(&mut page, rule, &sizing)?;
     /// assert_eq!(same.lookup(&place, Epoch(0)).answer, Lookup::Known(State::FIRST));
     /// # Ok::<(), acsm_filters::StoreError>(())
     /// ```

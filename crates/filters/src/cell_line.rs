@@ -13,8 +13,8 @@ impl<const BITS: u32, const AGING: u8> CellLine<BITS, AGING> {
     pub(crate) const CELLS: usize = cells_per_line(
         BITS,
         match AGING {
-            HALVES => Expire::Halves,
-            STAMPS => Expire::Timer,
+            HALVES => Expire::Timer,
+            STAMPS => Expire::Stamps,
             _ => Expire::None,
         },
     );

@@ -28,7 +28,7 @@ pub struct DbfHandle {
 
 /// A direct Bloom filter with cells of `BITS` bits: 2-bit counters, or single bits.
 ///
-/// 41 bits per flow for a false-positive rate of 0.01 per test, stamps included.
+/// 41 bits per flow for a false-positive rate of 0.01 per test, in two halves or with stamps.
 ///
 /// * One [test](Dbf::contains) of an absent element is positive with probability (1−e^{−kn/m})^k. A
 ///   lookup makes one test per state, and errs that many times as often.
@@ -38,12 +38,12 @@ pub struct DbfHandle {
 ///
 /// ```
 /// use acsm_filters::{
-///     Backend, Dbf, Epoch, FlowId, HashKey, Lookup, STAMPS, State, Store, StoreSpec,
+///     Backend, Dbf, Epoch, FlowId, HALVES, HashKey, Lookup, State, Store, StoreSpec,
 /// };
 ///
 /// // One of 16 shards: 1,000 flows, at the default false-positive rate of 0.01 per test.
 /// let spec = StoreSpec { flows: 16_000, ..StoreSpec::new(Backend::Dbf, 6) };
-/// let mut shard = Dbf::<2, STAMPS>::new(6, &spec.sizing()?)?;
+/// let mut shard = Dbf::<2, HALVES>::new(6, &spec.sizing()?)?;
 /// let key = HashKey::from_seed(1);
 /// let id = |flow: u64| FlowId(key.digest([flow]));
 /// let (now, open) = (Epoch(0), State::new(2).unwrap());

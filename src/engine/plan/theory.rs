@@ -79,8 +79,8 @@ impl Theory {
     ) -> ErrorRates {
         let curve = self.curve(shape, cells_per_line, hashes);
         match shape.expire {
-            Expire::None | Expire::Timer => curve.at(load),
-            Expire::Halves => halves::errors(&self.traffic.arrivals(), load, |load| curve.at(load)),
+            Expire::None | Expire::Stamps => curve.at(load),
+            Expire::Timer => halves::errors(&self.traffic.arrivals(), load, |load| curve.at(load)),
             // Forgetting everything at once is no error: the reference forgets by the same rule.
             Expire::Recycle => over_cycle(load, |load| curve.at(load)),
             Expire::TwoPhase => {
@@ -115,7 +115,7 @@ impl Theory {
     pub fn predict(&self, spec: &StoreSpec, sizing: &Sizing, live: f64) -> ErrorRates {
         let shape = Shape::of(spec);
         let flows = match (shape.expire, sizing.recycle_at) {
-            (Expire::None | Expire::Timer | Expire::Halves, _) => live,
+            (Expire::None | Expire::Timer | Expire::Stamps, _) => live,
             (_, Some(RecycleAt::Flows(flows))) => flows as f64 * shape.expire.phases() as f64,
             (_, Some(RecycleAt::Fill(fill))) => {
                 -(-fill).ln_1p() * sizing.cells as f64 / sizing.hashes.max(1) as f64
@@ -146,7 +146,7 @@ impl Theory {
                 LayoutKind::Spread => 0,
                 LayoutKind::Blocked(_) => cells_per_line,
             },
-            ghosts: shape.expire == Expire::Timer,
+            ghosts: shape.expire == Expire::Stamps,
         };
         let mut curves = self.curves.borrow_mut();
         Rc::clone(curves.entry(key).or_insert_with(|| Rc::new(Curve::new(self.errors_at(key)))))

@@ -332,11 +332,11 @@ fn dbf<const AGING: u8>(spec: &StoreSpec, sizing: &Sizing) -> Dbf<2, AGING> {
 
 #[test]
 fn of_kbf_with_narrow_and_wide_cells() {
-    let narrow = |lines| spec(Backend::Kbf, FEW_STATES, Expire::Timer, lines);
+    let narrow = |lines| spec(Backend::Kbf, FEW_STATES, Expire::Stamps, lines);
     filter_agrees(narrow, kbf::<8, STAMPS>, |spec, sizing| {
         gated(spec, kbf::<8, STAMPS>(spec, sizing))
     });
-    let wide = |lines| spec(Backend::Kbf, MANY_STATES, Expire::Timer, lines);
+    let wide = |lines| spec(Backend::Kbf, MANY_STATES, Expire::Stamps, lines);
     filter_agrees(wide, kbf::<16, STAMPS>, |spec, sizing| {
         gated(spec, kbf::<16, STAMPS>(spec, sizing))
     });
@@ -344,7 +344,7 @@ fn of_kbf_with_narrow_and_wide_cells() {
 
 #[test]
 fn of_cell_filters_with_halves() {
-    let halves = |backend| move |lines| spec(backend, MANY_STATES, Expire::Halves, lines);
+    let halves = |backend| move |lines| spec(backend, MANY_STATES, Expire::Timer, lines);
     filter_agrees(halves(Backend::Kbf), kbf::<16, HALVES>, kbf::<16, HALVES>);
     filter_agrees(halves(Backend::Sbf), sbf::<HALVES>, sbf::<HALVES>);
     filter_agrees(halves(Backend::Bhbf), bhbf::<HALVES>, bhbf::<HALVES>);
@@ -370,7 +370,7 @@ fn of_kbf_that_recycles_in_one_phase_or_two_or_never() {
 
 #[test]
 fn of_sbf() {
-    let timed = |lines| spec(Backend::Sbf, MANY_STATES, Expire::Timer, lines);
+    let timed = |lines| spec(Backend::Sbf, MANY_STATES, Expire::Stamps, lines);
     filter_agrees(timed, sbf::<STAMPS>, |spec, sizing| gated(spec, sbf::<STAMPS>(spec, sizing)));
     let phased = |lines| spec(Backend::Sbf, MANY_STATES, Expire::TwoPhase, lines);
     filter_agrees(phased, sbf::<UNTIMED>, |spec, sizing| {
@@ -380,7 +380,7 @@ fn of_sbf() {
 
 #[test]
 fn of_bhbf() {
-    let timed = |lines| spec(Backend::Bhbf, MANY_STATES, Expire::Timer, lines);
+    let timed = |lines| spec(Backend::Bhbf, MANY_STATES, Expire::Stamps, lines);
     filter_agrees(timed, bhbf::<STAMPS>, |spec, sizing| gated(spec, bhbf::<STAMPS>(spec, sizing)));
     let cycled = |lines| spec(Backend::Bhbf, MANY_STATES, Expire::Recycle, lines);
     filter_agrees(cycled, bhbf::<UNTIMED>, |spec, sizing| {
@@ -390,7 +390,7 @@ fn of_bhbf() {
 
 #[test]
 fn of_dbf() {
-    let timed = |lines| spec(Backend::Dbf, MANY_STATES, Expire::Timer, lines);
+    let timed = |lines| spec(Backend::Dbf, MANY_STATES, Expire::Stamps, lines);
     filter_agrees(timed, dbf::<STAMPS>, |spec, sizing| gated(spec, dbf::<STAMPS>(spec, sizing)));
     let phased = |lines| spec(Backend::Dbf, MANY_STATES, Expire::TwoPhase, lines);
     filter_agrees(phased, dbf::<UNTIMED>, |spec, sizing| {
@@ -431,7 +431,7 @@ fn behind_gates_of_all_layouts() {
                 StoreSpec { gate, ..spec }
             }
         };
-        filter_agrees(behind(Backend::Kbf, Expire::Timer), kbf::<16, STAMPS>, |spec, sizing| {
+        filter_agrees(behind(Backend::Kbf, Expire::Stamps), kbf::<16, STAMPS>, |spec, sizing| {
             gated(spec, kbf::<16, STAMPS>(spec, sizing))
         });
         filter_agrees(behind(Backend::Dbf, Expire::TwoPhase), dbf::<UNTIMED>, |spec, sizing| {

@@ -229,7 +229,7 @@ fn spec(backend: Backend, expire: Expire) -> StoreSpec {
 fn errors_are_those_of_a_slow_model() {
     for backend in [Backend::Kbf, Backend::Sbf, Backend::Dbf, Backend::Fcf] {
         let mut total = Errors::default();
-        for expire in [Expire::Timer, Expire::Halves, Expire::None, Expire::TwoPhase] {
+        for expire in [Expire::Timer, Expire::Stamps, Expire::None, Expire::TwoPhase] {
             if expire == Expire::TwoPhase && backend == Backend::Fcf {
                 continue;
             }

@@ -62,7 +62,7 @@ fn store(out: &mut impl Write, summary: &Summary, outcome: &RunResult) -> io::Re
         (_, 0) => {}
         (false, _) => write!(out, ": {cells} slots of {bits} bits, {used:.1} % in use")?,
         (true, k) => {
-            let halves = if store.expire == Expire::Halves.name() { "2 × " } else { "" };
+            let halves = if store.expire == Expire::Timer.name() { "2 × " } else { "" };
             write!(
                 out,
                 ": {halves}{cells} cells of {bits} bits, {k} per flow, {used:.1} % in use"

@@ -203,19 +203,20 @@ fn assert_timed_as_predicted(spec: &StoreSpec, budget: Budget) {
 }
 
 #[test]
-fn stores_under_a_timer_err_as_often_as_predicted() {
+fn stores_with_stamps_err_as_often_as_predicted() {
     for backend in [Backend::Kbf, Backend::Sbf] {
         for budget in budgets(backend) {
-            assert_timed_as_predicted(&StoreSpec::new(backend, STATES), budget);
+            let spec = StoreSpec { expire: Expire::Stamps, ..StoreSpec::new(backend, STATES) };
+            assert_timed_as_predicted(&spec, budget);
         }
     }
 }
 
 #[test]
-fn stores_with_halves_err_as_often_as_predicted() {
+fn stores_under_a_timer_err_as_often_as_predicted() {
     for backend in [Backend::Kbf, Backend::Sbf, Backend::Dbf] {
         for rate in [0.2, 0.1] {
-            let spec = StoreSpec { expire: Expire::Halves, ..StoreSpec::new(backend, STATES) };
+            let spec = StoreSpec { expire: Expire::Timer, ..StoreSpec::new(backend, STATES) };
             assert_timed_as_predicted(&spec, Budget::FpRate(rate));
         }
     }

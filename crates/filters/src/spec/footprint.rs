@@ -18,16 +18,16 @@
 //! let format =
 //!     CellFormat { cell_bits: 8, hashes: 7, layout: LayoutKind::Blocked(2), expire: Expire::Timer };
 //! let footprint = format.in_bits(8e6).ok_or("too small")?;
-//! assert_eq!((format.cells_per_line(), footprint.cells), (48, 749_568.0));
+//! assert_eq!((format.cells_per_line(), footprint.cells), (30, 468_480.0));
 //! # Ok::<(), &str>(())
 //! ```
 //!
 //! # Implementation
 //!
 //! A store is cut into [`FlowId::SHARDS`] shards, each of one array of lines, or of two in two
-//! phases. A line has [`LINE_BYTES`]. If flows leave by time it holds an epoch of 32 bits. With a
-//! timer it holds 2 bits of stamp for each cell or slot; the rest is cells. With halves the rest is
-//! cells of one half and as many of the other.
+//! phases. A line has [`LINE_BYTES`]. If flows leave by time it holds an epoch of 32 bits, and
+//! what else that takes: [`Expire::Timer`] a second half with as many cells as the first,
+//! [`Expire::Stamps`] 2 bits of stamp for each cell, and both of them 2 bits for each slot.
 
 use super::{Expire, LayoutKind};
 use crate::digest::FlowId;
@@ -57,10 +57,10 @@ const ENTRIES_LEAST: f64 = 2.0;
 const LINE_BITS: usize = 8 * LINE_BYTES;
 const SHARDS: f64 = FlowId::SHARDS as f64;
 
-/// Bits of a line that cells or slots share with their stamps.
+/// Bits of a line for cells or slots, and for their stamps or other halves.
 const fn shared_bits(expire: Expire) -> usize {
     match expire {
-        Expire::Timer | Expire::Halves => LINE_BITS - 32,
+        Expire::Timer | Expire::Stamps => LINE_BITS - 32,
         Expire::Recycle | Expire::TwoPhase | Expire::None => LINE_BITS,
     }
 }
@@ -73,7 +73,7 @@ const fn stamp_bits(expire: Expire) -> usize {
 /// How many cells fit a line, or each of its halves.
 pub const fn cells_per_line(cell_bits: u32, expire: Expire) -> usize {
     match expire {
-        Expire::Halves => shared_bits(expire) / 2 / cell_bits as usize,
+        Expire::Timer => shared_bits(expire) / 2 / cell_bits as usize,
         _ => shared_bits(expire) / (cell_bits as usize + stamp_bits(expire)),
     }
 }
@@ -131,8 +131,8 @@ pub struct CellFormat {
     pub hashes: usize,
     /// Where the cells of a flow lie.
     pub layout: LayoutKind,
-    /// How flows expire: a timer takes stamps, halves share each line, two phases take two arrays
-    /// per shard.
+    /// How flows expire: a timer takes a second half in each line, stamps take bits, two phases take
+    /// two arrays per shard.
     pub expire: Expire,
 }
 

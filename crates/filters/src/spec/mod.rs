@@ -101,7 +101,7 @@ pub struct StoreSpec {
     pub sbf: SbfRules,
     /// Decoding of `kbf`.
     pub decode: KbfDecode,
-    /// Whether `dbf` counts; without, cells are single bits and only the timer empties them.
+    /// Whether `dbf` counts; without, cells are single bits that only age empties.
     pub dbf_counters: bool,
     /// What flows pass before they enter the store, if anything.
     pub gate: Option<GateSpec>,

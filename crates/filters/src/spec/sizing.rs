@@ -334,13 +334,18 @@ mod tests {
         for (fp_rate, cells_per_flow, hashes) in
             [(0.1, 4.7925, 3), (0.01, 9.5850, 7), (0.001, 14.3775, 10)]
         {
-            let sizing = kbf(1_000_000, Budget::FpRate(fp_rate)).sizing().unwrap();
-            assert_eq!((sizing.hashes, sizing.cell_bits), (hashes, 8));
-            let cells = sizing.cells as f64 / 1e6;
-            assert!((cells_per_flow..cells_per_flow + 3e-4).contains(&cells), "{cells}");
-            // 48 cells in 64 bytes.
-            assert!((sizing.bits_per_flow / (cells * 512.0 / 48.0) - 1.0).abs() < 1e-3);
-            assert_eq!(sizing.cells % (SHARDS * hashes as u64), 0);
+            // In 64 bytes 30 cells and as many in the other half, or 48 with stamps.
+            for (expire, cells_per_line) in [(Expire::Timer, 30.0), (Expire::Stamps, 48.0)] {
+                let of = kbf(1_000_000, Budget::FpRate(fp_rate));
+                let sizing = StoreSpec { expire, ..of }.sizing().unwrap();
+                assert_eq!((sizing.hashes, sizing.cell_bits), (hashes, 8));
+                let cells = sizing.cells as f64 / 1e6;
+                assert!((cells_per_flow..cells_per_flow + 3e-4).contains(&cells), "{cells}");
+                assert!(
+                    (sizing.bits_per_flow / (cells * 512.0 / cells_per_line) - 1.0).abs() < 1e-3
+                );
+                assert_eq!(sizing.cells % (SHARDS * hashes as u64), 0);
+            }
         }
     }
 
@@ -363,7 +368,7 @@ mod tests {
 
     const LAYOUTS: [LayoutKind; 3] =
         [LayoutKind::Spread, LayoutKind::Blocked(1), LayoutKind::Blocked(3)];
-    const EXPIRES: [Expire; 4] = [Expire::Timer, Expire::Halves, Expire::Recycle, Expire::TwoPhase];
+    const EXPIRES: [Expire; 4] = [Expire::Timer, Expire::Stamps, Expire::Recycle, Expire::TwoPhase];
 
     /// Every layout with every way to expire.
     fn variants(spec: StoreSpec) -> impl Iterator<Item = StoreSpec> {
@@ -385,13 +390,15 @@ mod tests {
                 }
             }
         }
-        let best = kbf(1_000_000, Budget::MemoryBytes(12_800_000));
+        let best =
+            StoreSpec { expire: Expire::Stamps, ..kbf(1_000_000, Budget::MemoryBytes(12_800_000)) };
         assert_eq!(best.sizing().unwrap().hashes, 7);
         for (bytes, expire, hashes) in [
-            (5_000_000, Expire::Timer, 4),
-            (7_000_000, Expire::Timer, 6),
+            (5_000_000, Expire::Stamps, 4),
+            (7_000_000, Expire::Stamps, 6),
             (7_000_000, Expire::None, 7),
-            (12_800_000, Expire::Timer, 8),
+            (12_800_000, Expire::Stamps, 8),
+            (12_800_000, Expire::Timer, 6),
         ] {
             let budget = Budget::MemoryBytes(bytes);
             let bhbf = StoreSpec { expire, budget, backend: Backend::Bhbf, ..best.clone() };
@@ -433,15 +440,15 @@ mod tests {
             (Backend::Kbf, 163.6),
             (Backend::Bhbf, 327.2),
         ] {
-            let spec = StoreSpec { expire: Expire::Halves, ..StoreSpec::new(backend, 6) };
+            let spec = StoreSpec { expire: Expire::Timer, ..StoreSpec::new(backend, 6) };
             let sizing = spec.sizing().unwrap();
             assert!((sizing.bits_per_flow / bits_per_flow - 1.0).abs() < 2e-3, "{sizing:?}");
             assert_eq!((sizing.phases, sizing.recycle_at), (1, None));
         }
-        // Stores without cells have stamps, as with a timer.
+        // Stores without cells have a stamp for each flow either way.
         for backend in [Backend::Exact, Backend::Fcf] {
             let spec = |expire| StoreSpec { expire, ..StoreSpec::new(backend, 6) };
-            assert_eq!(spec(Expire::Halves).sizing(), spec(Expire::Timer).sizing());
+            assert_eq!(spec(Expire::Timer).sizing(), spec(Expire::Stamps).sizing());
         }
     }
 

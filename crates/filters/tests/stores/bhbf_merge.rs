@@ -2,7 +2,7 @@
 //! filters of different flows add up to the filter of both, while no count saturates.
 
 use acsm_filters::{
-    Backend, Bhbf, BhbfRule, Budget, Epoch, FlowId, Lookup, Random, Sizing, State, Store,
+    Backend, Bhbf, BhbfRule, Budget, Epoch, Expire, FlowId, Lookup, Random, Sizing, State, Store,
     StoreSpec, UNTIMED,
 };
 use proptest::prelude::*;
@@ -38,7 +38,8 @@ fn flow(random: &mut Random) -> FlowId {
 /// A shard of some 20 cells.
 fn sizing() -> Sizing {
     let (budget, hashes) = (Budget::FpRate(0.3), Some(4));
-    StoreSpec { flows: 120, budget, hashes, ..StoreSpec::new(Backend::Bhbf, 16) }.sizing().unwrap()
+    let store = StoreSpec { expire: Expire::None, ..StoreSpec::new(Backend::Bhbf, 16) };
+    StoreSpec { flows: 120, budget, hashes, ..store }.sizing().unwrap()
 }
 
 /// The cells after these steps of the flows that `takes_part`.

@@ -18,12 +18,12 @@ fn sizing(backend: Backend, expire: Expire) -> Sizing {
 /// Calls `$check` with the sizing of each structure and a function that makes it over bytes.
 macro_rules! for_every_store {
     ($check:ident) => {{
+        let stamps = |backend| sizing(backend, Expire::Stamps);
         let timer = |backend| sizing(backend, Expire::Timer);
-        let halves = |backend| sizing(backend, Expire::Halves);
         let none = |backend| sizing(backend, Expire::None);
         let kbf = || KbfRule::new(STATES, KbfDecode::AllPairs);
         let sbf = SbfRule::new(SbfRules::Stateful);
-        $check!(timer(Backend::Kbf), |bytes, sizing| Kbf::<8, STAMPS, _>::over(
+        $check!(stamps(Backend::Kbf), |bytes, sizing| Kbf::<8, STAMPS, _>::over(
             bytes,
             kbf(),
             sizing
@@ -33,20 +33,22 @@ macro_rules! for_every_store {
             kbf(),
             sizing
         ));
-        $check!(timer(Backend::Sbf), |bytes, sizing| Sbf::<8, STAMPS, _>::over(bytes, sbf, sizing));
-        $check!(timer(Backend::Bhbf), |bytes, sizing| {
+        $check!(stamps(Backend::Sbf), |bytes, sizing| Sbf::<8, STAMPS, _>::over(
+            bytes, sbf, sizing
+        ));
+        $check!(stamps(Backend::Bhbf), |bytes, sizing| {
             Bhbf::<STAMPS, _>::over(bytes, BhbfRule::new(STATES), sizing)
         });
-        $check!(timer(Backend::Dbf), |bytes, sizing| Dbf::<2, STAMPS, _>::over(
+        $check!(stamps(Backend::Dbf), |bytes, sizing| Dbf::<2, STAMPS, _>::over(
             bytes, STATES, sizing
         ));
-        $check!(halves(Backend::Kbf), |bytes, sizing| {
+        $check!(timer(Backend::Kbf), |bytes, sizing| {
             Kbf::<8, HALVES, _>::over(bytes, kbf(), sizing)
         });
-        $check!(halves(Backend::Bhbf), |bytes, sizing| {
+        $check!(timer(Backend::Bhbf), |bytes, sizing| {
             Bhbf::<HALVES, _>::over(bytes, BhbfRule::new(STATES), sizing)
         });
-        $check!(halves(Backend::Dbf), |bytes, sizing| {
+        $check!(timer(Backend::Dbf), |bytes, sizing| {
             Dbf::<2, HALVES, _>::over(bytes, STATES, sizing)
         });
         $check!(timer(Backend::Fcf), |bytes, sizing| Fcf::<true, _>::over(bytes, STATES, sizing));

@@ -260,7 +260,7 @@ fn slow_gated(spec: &StoreSpec, start: u32) -> Box<dyn Slow> {
 
 fn slow(spec: &StoreSpec, start: u32) -> Box<dyn Slow> {
     let sizing = spec.sizing().unwrap();
-    if spec.expire == Expire::Halves && spec.backend.has_cells() {
+    if spec.expire == Expire::Timer && spec.backend.has_cells() {
         let of = spec.clone();
         let mut halves = SlowHalves::new(move || slow_array(&of), i64::from(start));
         halves.writes_unknown = spec.backend == Backend::Sbf;
@@ -283,7 +283,7 @@ fn slow_array(spec: &StoreSpec) -> Box<dyn Slow> {
     let sizing = spec.sizing().unwrap();
     let cells = sizing.cells as usize / (FlowId::SHARDS * sizing.phases as usize);
     let has_cells = spec.backend.has_cells();
-    let timed = if has_cells { spec.expire == Expire::Timer } else { spec.expire.is_timed() };
+    let timed = if has_cells { spec.expire == Expire::Stamps } else { spec.expire.is_timed() };
     if spec.backend == Backend::Exact {
         let capped = matches!(spec.budget, Budget::MemoryBytes(_));
         return Box::new(SlowExact::new(capped.then_some(cells), timed));
@@ -328,7 +328,7 @@ fn conforms(spec: &StoreSpec) {
 }
 
 fn filter_conforms(spec: StoreSpec) {
-    for expire in [Expire::Timer, Expire::Halves, Expire::None] {
+    for expire in [Expire::Timer, Expire::Stamps, Expire::None] {
         sizes(&StoreSpec { expire, ..spec.clone() }).iter().for_each(conforms);
     }
 }
@@ -337,7 +337,7 @@ fn filter_conforms(spec: StoreSpec) {
 fn blocked_layouts_follow_their_rules() {
     for layout in [1, 2, 3].map(LayoutKind::Blocked) {
         for backend in [Backend::Kbf, Backend::Sbf, Backend::Bhbf, Backend::Dbf] {
-            for expire in [Expire::Timer, Expire::Halves] {
+            for expire in [Expire::Timer, Expire::Stamps] {
                 // The smaller sizes: in larger ones flows rarely share cells.
                 let sizes = sizes(&StoreSpec { layout, expire, ..StoreSpec::new(backend, 6) });
                 sizes.iter().take(2).for_each(conforms);
@@ -386,7 +386,7 @@ fn bhbf_follows_its_rules() {
 fn dbf_follows_its_rules() {
     filter_conforms(StoreSpec::new(Backend::Dbf, 6));
     let bare = StoreSpec { dbf_counters: false, ..StoreSpec::new(Backend::Dbf, 6) };
-    for expire in [Expire::Timer, Expire::Halves] {
+    for expire in [Expire::Timer, Expire::Stamps] {
         sizes(&StoreSpec { expire, ..bare.clone() }).iter().for_each(conforms);
     }
 }
@@ -394,7 +394,7 @@ fn dbf_follows_its_rules() {
 /// From three buckets, which the flows overfill, to more than they need.
 #[test]
 fn fcf_follows_its_rules() {
-    for expire in [Expire::Timer, Expire::Halves, Expire::None] {
+    for expire in [Expire::Timer, Expire::Stamps, Expire::None] {
         for (states, fp_rate, flows) in
             [(6, 2e-9, 30), (16, 2e-9, 300), (11, 0.001, 30), (6, 0.3, 3000), (1, 0.02, 300)]
         {
@@ -432,13 +432,13 @@ fn recycling_stores_follow_their_rules() {
 #[test]
 fn gates_follow_their_rules() {
     let stores = [
-        (Backend::Kbf, Expire::Timer),
+        (Backend::Kbf, Expire::Stamps),
         (Backend::Sbf, Expire::None),
         (Backend::Dbf, Expire::TwoPhase),
         (Backend::Bhbf, Expire::Recycle),
         (Backend::Fcf, Expire::Timer),
         (Backend::Exact, Expire::Timer),
-        (Backend::Kbf, Expire::Halves),
+        (Backend::Kbf, Expire::Timer),
     ];
     let gates = [
         ("bloom", 1),

@@ -16,7 +16,7 @@ fn state(index: usize) -> State {
 
 /// A shard for this many flows.
 fn kbf(flows: u64) -> Kbf<8, HALVES> {
-    let expire = Expire::Halves;
+    let expire = Expire::Timer;
     let flows = flows * FlowId::SHARDS as u64;
     let spec = StoreSpec { flows, expire, ..StoreSpec::new(Backend::Kbf, 6) };
     Kbf::new(KbfRule::new(6, KbfDecode::AllPairs), &spec.sizing().unwrap()).unwrap()
@@ -195,8 +195,8 @@ fn long_lived_flows_meet_no_ghosts_of_short_ones() {
         for (layout, long) in [(LayoutKind::Spread, 2000), (LayoutKind::Blocked(2), 400)] {
             let long_lived = LongLived { epochs: 41, alive: 4000, long };
             let spec = StoreSpec { layout, ..StoreSpec::new(backend, 6) };
-            let of_halves = wrong_by_epoch(&spec, Expire::Halves, &long_lived);
-            let of_stamps = wrong_by_epoch(&spec, Expire::Timer, &long_lived);
+            let of_halves = wrong_by_epoch(&spec, Expire::Timer, &long_lived);
+            let of_stamps = wrong_by_epoch(&spec, Expire::Stamps, &long_lived);
             let worst = of_halves.iter().copied().fold(0.0, f64::max);
             let last = of_stamps[of_stamps.len() - 1];
             println!(

@@ -93,16 +93,16 @@ pub fn with_store<U: StoreUser>(spec: &StoreSpec, memory: Memory, user: U) -> U:
     macro_rules! store {
         ($store:ident, [$($bits:literal)?], $rule:expr) => {
             match (spec.expire, memory) {
-                (Expire::Timer, Memory::Owned) => {
+                (Expire::Stamps, Memory::Owned) => {
                     user.run(|| $store::<$($bits,)? STAMPS>::new($rule, &sizing))
                 }
-                (Expire::Timer, Memory::Borrowed) => {
+                (Expire::Stamps, Memory::Borrowed) => {
                     user.run(|| $store::<$($bits,)? STAMPS, _>::over(bytes(), $rule, &sizing))
                 }
-                (Expire::Halves, Memory::Owned) => {
+                (Expire::Timer, Memory::Owned) => {
                     user.run(|| $store::<$($bits,)? HALVES>::new($rule, &sizing))
                 }
-                (Expire::Halves, Memory::Borrowed) => {
+                (Expire::Timer, Memory::Borrowed) => {
                     user.run(|| $store::<$($bits,)? HALVES, _>::over(bytes(), $rule, &sizing))
                 }
                 (_, Memory::Owned) => {
