@@ -116,13 +116,13 @@ def run_or_exit(command):
 # with every preset.
 Store = namedtuple("Store", "options has_cells expires cell_bits")
 
-ALL_EXPIRES = ("timer", "recycle", "two-phase", "none")
+ALL_EXPIRES = ("timer", "stamps", "recycle", "two-phase", "none")
 STORES = [
-    Store("exact", False, ("timer", "none"), []),
+    Store("exact", False, ("timer", "stamps", "none"), []),
     Store("exact --memory 64KiB", False, ("timer", "none"), []),
-    Store("fcf", False, ("timer", "none"), []),
+    Store("fcf", False, ("timer", "stamps", "none"), []),
     Store("dbf", True, ALL_EXPIRES, []),
-    Store("dbf --no-counters", True, ALL_EXPIRES[:3], []),
+    Store("dbf --no-counters", True, ALL_EXPIRES[:4], []),
     Store("sbf", True, ALL_EXPIRES, ["16", "32"]),
     Store("sbf --sbf-rules paper-kbf", True, ALL_EXPIRES, ["16", "32"]),
     Store("kbf", True, ALL_EXPIRES, ["16", "32"]),
@@ -278,8 +278,8 @@ PLAN = {
     "size": ["--flows 2M --fp-rate 0.1%", "--flows 2M --memory 16MiB", "--flows 1G",
              "--memory 64MiB --error 1e-4", "--flows 500 --error 1e-9", "--memory 4KiB",
              "--memory 1MiB --fp-rate 1e-5"],
-    "expire": ["", "--expire timer", "--expire none", "--expire recycle", "--expire two-phase",
-               "--expire all"],
+    "expire": ["", "--expire timer", "--expire stamps", "--expire none", "--expire recycle",
+               "--expire two-phase", "--expire all"],
     "traffic": ["", "--preset operator", "--flow-key 5-tuple", "--packet-rate 100k",
                 "--idle-timeout 5s"],
     "output": ["--json", "", "--json --plot frontier.svg"],
@@ -307,7 +307,7 @@ COMPARE = {
     "preset": ["", "--preset operator"],
     "layout": ["", "--layout spread", "--layout blocked:1", "--layout blocked:2",
                "--layout blocked:3"],
-    "expire": ["", "", "--expire none"],
+    "expire": ["", "--expire stamps", "--expire none"],
     "variant": ["", "", "--touch all", "--phase ops:500", "--idle-timeout 10s",
                 "--seed 9", "--repeat 2", "--hashes 4", "--cell-bits 16"],
     "output": ["--json --out report", "--json", "--out report", ""],

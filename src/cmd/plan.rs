@@ -111,8 +111,12 @@ const TRAFFIC: &str = "Traffic";
 /// Ways to expire, to choose from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum ExpireChoice {
-    /// Flow by flow, by a timer
+    /// Flow by flow, those idle for --idle-timeout: filters of cells have two halves that change with
+    /// it
     Timer,
+    /// Cell by cell, those that no flow touches for --idle-timeout, as in ACSM 2006 (dbf, sbf, kbf
+    /// and bhbf)
+    Stamps,
     /// Never
     None,
     /// All at once, when the store is full
@@ -129,6 +133,7 @@ impl ExpireChoice {
         let only = |expire| (vec![expire], vec![expire]);
         match self {
             ExpireChoice::Timer => only(Expire::Timer),
+            ExpireChoice::Stamps => only(Expire::Stamps),
             ExpireChoice::None => only(Expire::None),
             ExpireChoice::Recycle => only(Expire::Recycle),
             ExpireChoice::TwoPhase => only(Expire::TwoPhase),

@@ -128,8 +128,12 @@ impl ValueEnum for BackendName {
 /// Ways to expire by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ExpireName {
-    /// Cells untouched for --idle-timeout empty themselves
+    /// Flows idle for --idle-timeout: filters of cells have two halves that change with it, so that
+    /// nothing of old flows stays on cells which others use
     Timer,
+    /// Cells that no flow touches for --idle-timeout, each with a stamp of its own, as in ACSM 2006:
+    /// for comparisons (exact and fcf: the same as timer)
+    Stamps,
     /// All flows at once, when the store is full
     Recycle,
     /// By halves: flows not seen since the half before last was full
@@ -247,9 +251,9 @@ impl ShapeArgs {
     /// The phase of the aging clock.
     pub fn phase(&self) -> Phase {
         match (self.expire, self.phase) {
-            (ExpireName::Timer, PhaseChoice::Time) => Phase::Nanos(self.idle_timeout),
-            (ExpireName::Timer, PhaseChoice::Operations(count)) => Phase::Operations(count),
-            _ => Phase::Never,
+            (ExpireName::Recycle | ExpireName::TwoPhase | ExpireName::None, _) => Phase::Never,
+            (_, PhaseChoice::Time) => Phase::Nanos(self.idle_timeout),
+            (_, PhaseChoice::Operations(count)) => Phase::Operations(count),
         }
     }
 }
@@ -258,6 +262,7 @@ impl From<ExpireName> for Expire {
     fn from(name: ExpireName) -> Expire {
         match name {
             ExpireName::Timer => Expire::Timer,
+            ExpireName::Stamps => Expire::Stamps,
             ExpireName::Recycle => Expire::Recycle,
             ExpireName::TwoPhase => Expire::TwoPhase,
             ExpireName::None => Expire::None,

@@ -8,8 +8,8 @@ use crate::flow::{FlowId, FlowKey};
 use acsm_filters::memory::Arena;
 use acsm_filters::pending::PendingTable;
 use acsm_filters::{
-    Backend, Bhbf, BhbfRule, Budget, Dbf, Erase, Exact, Expire, Fcf, Kbf, KbfRule, Recycling, Sbf,
-    SbfRule, Sizing, Store, StoreError, StoreSpec,
+    Backend, Bhbf, BhbfRule, Budget, Dbf, Erase, Exact, Expire, Fcf, HALVES, Kbf, KbfRule,
+    Recycling, STAMPS, Sbf, SbfRule, Sizing, Store, StoreError, StoreSpec, UNTIMED,
 };
 
 /// The shards of a store, all empty.
@@ -33,7 +33,7 @@ type BuiltShard = Result<Box<dyn Shard>, StoreError>;
 impl Builder<'_> {
     fn shard(&self) -> BuiltShard {
         let Builder { spec, sizing, arena, .. } = self;
-        let timed = spec.expire == Expire::Timer;
+        let timed = spec.expire.is_timed();
         match (spec.backend, sizing.cell_bits) {
             (Backend::Exact, _) => {
                 let table: Exact<FlowKey> = match spec.budget {
@@ -49,7 +49,8 @@ impl Builder<'_> {
             (Backend::Kbf, 16) => self.kbf::<16>(),
             (Backend::Kbf, _) => self.kbf::<32>(),
             (Backend::Bhbf, _) => self.bhbf(),
-            (Backend::Dbf, _) => self.dbf(),
+            (Backend::Dbf, 2) => self.dbf::<2>(),
+            (Backend::Dbf, _) => self.dbf::<1>(),
             (Backend::Fcf, _) if timed => {
                 self.with(Fcf::<true>::new_in(arena, spec.states, sizing)?)
             }
@@ -60,8 +61,13 @@ impl Builder<'_> {
     fn sbf<const BITS: u32>(&self) -> BuiltShard {
         let rule = SbfRule::<BITS>::new(self.spec.sbf);
         match self.spec.expire {
-            Expire::Timer => self.with(Sbf::<BITS, true>::new_in(&self.arena, rule, &self.sizing)?),
-            _ => self.recycling(|| Sbf::<BITS, false>::new_in(&self.arena, rule, &self.sizing)),
+            Expire::Timer => {
+                self.with(Sbf::<BITS, HALVES>::new_in(&self.arena, rule, &self.sizing)?)
+            }
+            Expire::Stamps => {
+                self.with(Sbf::<BITS, STAMPS>::new_in(&self.arena, rule, &self.sizing)?)
+            }
+            _ => self.recycling(|| Sbf::<BITS, UNTIMED>::new_in(&self.arena, rule, &self.sizing)),
         }
     }
 
@@ -69,27 +75,30 @@ impl Builder<'_> {
         let rule = || KbfRule::new(self.spec.states, self.spec.decode);
         match self.spec.expire {
             Expire::Timer => {
-                self.with(Kbf::<BITS, true>::new_in(&self.arena, rule(), &self.sizing)?)
+                self.with(Kbf::<BITS, HALVES>::new_in(&self.arena, rule(), &self.sizing)?)
             }
-            _ => self.recycling(|| Kbf::<BITS, false>::new_in(&self.arena, rule(), &self.sizing)),
+            Expire::Stamps => {
+                self.with(Kbf::<BITS, STAMPS>::new_in(&self.arena, rule(), &self.sizing)?)
+            }
+            _ => self.recycling(|| Kbf::<BITS, UNTIMED>::new_in(&self.arena, rule(), &self.sizing)),
         }
     }
 
     fn bhbf(&self) -> BuiltShard {
         let rule = BhbfRule::new(self.spec.states);
         match self.spec.expire {
-            Expire::Timer => self.with(Bhbf::<true>::new_in(&self.arena, rule, &self.sizing)?),
-            _ => self.recycling(|| Bhbf::<false>::new_in(&self.arena, rule, &self.sizing)),
+            Expire::Timer => self.with(Bhbf::<HALVES>::new_in(&self.arena, rule, &self.sizing)?),
+            Expire::Stamps => self.with(Bhbf::<STAMPS>::new_in(&self.arena, rule, &self.sizing)?),
+            _ => self.recycling(|| Bhbf::<UNTIMED>::new_in(&self.arena, rule, &self.sizing)),
         }
     }
 
-    fn dbf(&self) -> BuiltShard {
+    fn dbf<const BITS: u32>(&self) -> BuiltShard {
         let Builder { spec: StoreSpec { states, .. }, sizing, arena, .. } = self;
-        match (self.spec.expire, self.spec.dbf_counters) {
-            (Expire::Timer, true) => self.with(Dbf::<2, true>::new_in(arena, *states, sizing)?),
-            (Expire::Timer, false) => self.with(Dbf::<1, true>::new_in(arena, *states, sizing)?),
-            (_, true) => self.recycling(|| Dbf::<2, false>::new_in(arena, *states, sizing)),
-            (_, false) => self.recycling(|| Dbf::<1, false>::new_in(arena, *states, sizing)),
+        match self.spec.expire {
+            Expire::Timer => self.with(Dbf::<BITS, HALVES>::new_in(arena, *states, sizing)?),
+            Expire::Stamps => self.with(Dbf::<BITS, STAMPS>::new_in(arena, *states, sizing)?),
+            _ => self.recycling(|| Dbf::<BITS, UNTIMED>::new_in(arena, *states, sizing)),
         }
     }
 

@@ -79,12 +79,14 @@ fn plan(store: StoreSpec, workers: usize) -> RunPlan {
 fn cases() -> Vec<RunPlan> {
     let store = |backend, expire| StoreSpec { expire, ..StoreSpec::new(backend, 14) };
     let mut cases = vec![
-        plan(store(Backend::Kbf, Expire::Timer), 1),
+        plan(store(Backend::Kbf, Expire::Stamps), 1),
         plan(store(Backend::Sbf, Expire::Recycle), 1),
         plan(store(Backend::Dbf, Expire::TwoPhase), 1),
         plan(store(Backend::Exact, Expire::Timer), 1),
         plan(StoreSpec { pending: Some(600), ..store(Backend::Kbf, Expire::Timer) }, 1),
         plan(StoreSpec { pending: Some(600), ..store(Backend::Fcf, Expire::Timer) }, 1),
+        plan(store(Backend::Kbf, Expire::Timer), 1),
+        plan(store(Backend::Bhbf, Expire::Timer), 1),
     ];
     for (n, plan) in cases.iter_mut().enumerate() {
         plan.verify = n % 3 != 2;

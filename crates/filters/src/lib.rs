@@ -45,8 +45,9 @@
 //! |---|---|
 //! | `spec` | from a specification to cells, hashes and bits |
 //! | `store`, `state`, `stats`, `error` | the interface |
-//! | `aging` | epochs and stamps: the aging rule |
-//! | `line`, `cells`, `layout` | lines of 64 bytes, cells in lines, the cells of a flow |
+//! | `aging` | epochs, stamps and halves: the aging rule |
+//! | `line`, `cell_line`, `cells` | lines of 64 bytes, cells in lines, arrays of cells |
+//! | `layout`, `cell_place` | the cells of a flow |
 //! | `cell_filter` | filters of shared cells, with a [`CellRule`] each: `sbf`, `kbf`, `bhbf` |
 //! | `codes` | codes for states, of `kbf` and `bhbf` |
 //! | `dbf`, `fcf`, `exact` | the other structures |
@@ -66,6 +67,8 @@
 mod aging;
 mod bhbf;
 mod cell_filter;
+mod cell_line;
+mod cell_place;
 mod cells;
 mod codes;
 mod dbf;
@@ -87,11 +90,12 @@ mod static_set;
 mod stats;
 mod store;
 
-pub use aging::{Epoch, Stamp};
+pub use aging::{Epoch, HALVES, STAMPS, Stamp, UNTIMED};
 pub use bhbf::{Bhbf, BhbfRule};
-pub use cell_filter::{CellFilter, CellHandle, CellPlace, CellRule};
+pub use cell_filter::{CellFilter, CellHandle, CellRule};
+pub use cell_place::CellPlace;
 pub use codes::Encodings;
-pub use dbf::{Dbf, DbfPlace};
+pub use dbf::{Dbf, DbfHandle, DbfPlace};
 pub use digest::{FlowId, HashKey};
 pub use error::StoreError;
 pub use exact::{Exact, ExactHandle, ExactPlace, FlowLookups, GroundTruth};

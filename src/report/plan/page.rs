@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use super::sentence::rate;
 use super::{OptionReport, PlanReport};
 use crate::report::format::{FAINT, HEADING, bytes, grouped};
+use acsm_filters::Expire;
 
 /// Writes all options, the recommended one marked and with its details.
 pub fn write(out: &mut impl Write, report: &PlanReport) -> io::Result<()> {
@@ -104,9 +105,10 @@ fn details(out: &mut impl Write, report: &PlanReport, best: &OptionReport) -> io
         Some(bound) => format!("; the lower bound is {bound:.1}"),
         None => String::new(),
     };
+    let halves = if best.has_layout && best.expire == Expire::Timer.name() { "2 × " } else { "" };
     writeln!(
         out,
-        "  memory       {}, {} cells of {} bits: {:.1} bits per flow{bound}",
+        "  memory       {}, {halves}{} cells of {} bits: {:.1} bits per flow{bound}",
         bytes(best.bits / 8),
         grouped(best.cells),
         best.cell_bits,

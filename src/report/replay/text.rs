@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use super::json::{ErrorReport, StoreReport, Summary};
 use crate::engine::RunResult;
 use crate::report::format::{FAINT, HEADING, bytes, duration, grouped, percent};
+use acsm_filters::Expire;
 
 /// Writes the summary. `outcome` supplies what is not in the JSON document.
 pub fn write(out: &mut impl Write, summary: &Summary, outcome: &RunResult) -> io::Result<()> {
@@ -61,7 +62,11 @@ fn store(out: &mut impl Write, summary: &Summary, outcome: &RunResult) -> io::Re
         (_, 0) => {}
         (false, _) => write!(out, ": {cells} slots of {bits} bits, {used:.1} % in use")?,
         (true, k) => {
-            write!(out, ": {cells} cells of {bits} bits, {k} per flow, {used:.1} % in use")?;
+            let halves = if store.expire == Expire::Timer.name() { "2 × " } else { "" };
+            write!(
+                out,
+                ": {halves}{cells} cells of {bits} bits, {k} per flow, {used:.1} % in use"
+            )?;
         }
     }
     writeln!(out, ", {:.1} bits per flow", store.bits_per_flow)?;

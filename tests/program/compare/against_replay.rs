@@ -31,7 +31,7 @@ fn closed_loops_err_as_replay_does() {
     let names = STORES.map(|(name, _)| name).join(",");
     let mut alerts_differed = 0;
     for (compared, shared) in [
-        ("--fp-rates 0.1,0.01", "--preset paper --flows 200"),
+        ("--fp-rates 0.1,0.01", "--preset paper --flows 100"),
         ("--fp-rates 0.1 --repeat 2", "--preset operator --flows 300 --idle-timeout 20s"),
         ("--fp-rates 0.05", "--preset operator --flows 600 --expire none"),
         ("--fp-rates 0.1", "--preset paper --flows 100 --touch all --phase ops:500 --hashes 3"),

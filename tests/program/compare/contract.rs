@@ -107,7 +107,7 @@ fn timelines_and_intervals_hold_what_was_counted() {
         let fills: Vec<f64> =
             steps.iter().map(|step| step["fill_ratio"].as_f64().unwrap()).collect();
         assert!(fills.iter().all(|fill| (0.0..0.8).contains(fill)), "{fills:?}");
-        assert!(fills.iter().any(|fill| *fill > 0.3), "sized for the peak: {fills:?}");
+        assert!(fills.iter().any(|fill| *fill > 0.25), "sized for the peak: {fills:?}");
         for kind in kinds {
             let key = format!("{kind}_rate");
             let [low, high] = [0, 1].map(|end| run["interval"][&key][end].as_f64().unwrap());

@@ -18,8 +18,8 @@ fn json(options: &str) -> Value {
 fn the_document_has_the_names_of_the_contract() {
     let plan = json("--flows 100k --expire all");
     let options = plan["options"].as_array().unwrap();
-    // exact and fcf × none, timer; four filters × four layouts × four ways to expire.
-    assert_eq!(options.len(), 2 * 2 + 4 * 4 * 4);
+    // exact and fcf × none, timer; four filters × four layouts × five ways to expire.
+    assert_eq!(options.len(), 2 * 2 + 4 * 4 * 5);
     for option in options {
         for name in ["store", "layout", "expire"] {
             assert!(option[name].is_string(), "{name}");

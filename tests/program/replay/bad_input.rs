@@ -59,7 +59,7 @@ fn wrong_usage_exits_with_2_and_names_the_option() {
         ("--layout blocked:4", "blocked:3"),
         ("--layout blocked", "blocked:1"),
         ("--layout blocked:1 --backend exact", "--layout does not apply to --backend exact"),
-        ("--backend kbf --layout blocked:1 --cell-bits 32 --hashes 15", "have 14 cells for a flow"),
+        ("--backend kbf --layout blocked:1 --cell-bits 32 --hashes 15", "have 7 cells for a flow"),
         ("--expire recycle --backend exact", "does not apply to --backend exact"),
         ("--recycle-at fill:0.5 --backend kbf", "add --expire recycle or two-phase"),
         ("--recycle-at fill:2 --expire recycle", "fill:0.5"),

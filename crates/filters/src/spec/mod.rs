@@ -101,7 +101,7 @@ pub struct StoreSpec {
     pub sbf: SbfRules,
     /// Decoding of `kbf`.
     pub decode: KbfDecode,
-    /// Whether `dbf` counts; without, cells are single bits and only the timer empties them.
+    /// Whether `dbf` counts; without, cells are single bits that only age empties.
     pub dbf_counters: bool,
     /// Slots of the pending table before the store, if there is one. It is not part of the sizing.
     pub pending: Option<u64>,
@@ -112,13 +112,14 @@ pub struct StoreSpec {
 pub struct Sizing {
     /// Peak number of flows alive at once, as planned.
     pub flows: u64,
-    /// Cells that flows can hash to (entries for `exact`, slots for `fcf`).
+    /// Cells that flows can hash to, those of one half if there are two (entries for `exact`, slots
+    /// for `fcf`).
     pub cells: u64,
     /// Cells per flow (0 for `exact`; for `fcf` the two buckets that a flow can be in).
     pub hashes: usize,
     /// Bits of a cell, without its stamp.
     pub cell_bits: u32,
-    /// Cells of one line (0 for `exact`).
+    /// Cells of one line, or of each of its halves (0 for `exact`).
     pub cells_per_line: usize,
     /// Where the cells of a flow lie.
     pub layout: LayoutKind,
