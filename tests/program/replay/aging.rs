@@ -167,7 +167,7 @@ fn touching_by_every_look_up_keeps_shared_cells_alive() {
     };
     assert_eq!(aged("--backend exact"), aged("--backend exact --touch all"));
     // In tcp-connection a stray RST leaves its absent flow absent; --memory makes the store too full.
-    let crowded = "--backend kbf --preset operator --memory 4KiB --hashes 4";
+    let crowded = "--backend kbf --pending none --memory 4KiB --hashes 4";
     let (found, all) = (aged(crowded), aged(&format!("{crowded} --touch all")));
     assert!(all < found, "{all} cells aged under --touch all, {found} without");
 }
