@@ -150,7 +150,7 @@ ROTATING = {
     "touch": ["", "--touch all"],
     "phase": ["", "", "--phase ops:500", "--phase ops:5k"],
     "key": ["", "", "pair", "5-tuple", "connection"],
-    "pending": ["", "", "500", "64k"],
+    "pending": ["", "none", "500", "4k"],
     "recycle": ["", "--recycle-at flows:50", "--recycle-at fill:30%", "--no-retain",
                 "--recycle-at flows:20 --no-retain"],
     "cells": ["", "", "--hashes 3", "--hashes 6", "--cell-bits 16", "--cell-bits 32"],

@@ -3,9 +3,10 @@
 //! | file | shared by several commands |
 //! |---|---|
 //! | `input_args`, `rule_args`, `store_args` | options: captures to read; flow key and rules; the store |
+//! | `presets` | defaults of options that belong together |
 //! | `run_args` | all options of a run of the engine |
 //! | `seed_args` | the seed, by default that of the input |
-//! | `alert_output` | where alerts go, by the options |
+//! | `alert_destination` | where alerts go, by the options |
 //! | `config` | options from a file |
 //! | `output`, `stderr`, `progress` | standard output for data, standard error for messages and progress |
 //! | `signals` | stopping and reloading by signals |

@@ -69,9 +69,9 @@ pub struct PlanArgs {
     #[arg(long, value_enum, default_value = "timer")]
     expire: ExpireChoice,
 
-    /// A flow idle for this long is forgotten
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_idle_timeout)]
-    idle_timeout: u64,
+    /// A flow idle for this long is forgotten [default: 5m; in preset paper 60s]
+    #[arg(long, value_name = "TIME", value_parser = parse_idle_timeout)]
+    idle_timeout: Option<u64>,
 
     /// Take flows, states and rates from this capture, by an exact pass; can be repeated
     #[arg(long, value_name = "FILE", help_heading = TRAFFIC)]
@@ -158,6 +158,8 @@ pub fn run(args: &PlanArgs) -> anyhow::Result<ExitCode> {
     let origin = Origin {
         states: rules.machine.states().iter().map(|state| state.name.clone()).collect(),
         trace: args.trace.iter().map(|path| path.display().to_string()).collect(),
+        preset: args.preset.preset(),
+        has_pending_table: args.preset.pending_slots(keyer.kind, 1).is_some(),
     };
     let report = PlanReport::new(&requirements, &plan, origin);
     if let Some(path) = &args.plot {
@@ -215,17 +217,21 @@ impl PlanArgs {
         Ok(measured)
     }
 
+    fn idle_timeout_nanos(&self) -> u64 {
+        self.idle_timeout.unwrap_or(self.preset.idle_timeout_nanos())
+    }
+
     /// Which flows are alive at once depends on when flows are forgotten.
     fn phase(&self) -> Phase {
         match self.expire {
             ExpireChoice::None => Phase::Never,
-            _ => Phase::Nanos(self.idle_timeout),
+            _ => Phase::Nanos(self.idle_timeout_nanos()),
         }
     }
 
     fn requirements(&self, machine: &Machine, measured: Option<&Demand>) -> Requirements {
         let states = machine.states().len();
-        let idle_seconds = self.idle_timeout as f64 / NANOS_PER_SEC as f64;
+        let idle_seconds = self.idle_timeout_nanos() as f64 / NANOS_PER_SEC as f64;
         let typical = Traffic { idle_seconds, ..Traffic::typical(states) };
         let per_second = |count: u64| {
             let seconds = measured.map_or(0.0, Demand::seconds);

@@ -18,7 +18,8 @@ use crate::seed::Seed;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Flows and rules")]
 pub struct RuleArgs {
-    /// A set of defaults: flow key, rules, backend, and whether FIN and RST alerts are shown
+    /// A set of defaults: flow key, rules, backend with its size and timeout, pending table, and
+    /// whether FIN and RST alerts are shown
     #[arg(long, value_enum, default_value = "operator")]
     pub preset: PresetName,
 

@@ -55,7 +55,7 @@ fn a_seed_that_was_shown_repeats_the_replay() {
     let (trace, _) = folder.generate("x.pcap", "--packets 20k --attacks all --duration 3m");
     for preset in ["paper", "operator"] {
         let run = |more: &str| {
-            let options = format!("--verify --preset {preset} --flows 300 {more}");
+            let options = format!("--verify --preset {preset} --pending none --flows 300 {more}");
             let run = replay_with_alerts(&options, &[&trace]);
             (without_speed(run.summary), run.eve)
         };

@@ -37,7 +37,9 @@ pub fn report(
         states: plan.active.rules.machine.states().iter().map(state_name).collect(),
         flows: labels.first().map_or(0, |label| label.spec.flows),
         expire: spec.expire.name().to_owned(),
-        idle_timeout_seconds: plan.timed.then(|| seconds(args.shape.idle_timeout)),
+        idle_timeout_seconds: plan
+            .timed
+            .then(|| seconds(args.shape.idle_timeout_nanos(args.rules.preset))),
         layout: spec.layout.name().to_owned(),
         seeds: plan.seeds.clone(),
     };

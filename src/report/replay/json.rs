@@ -7,6 +7,7 @@ use super::prediction::Prediction;
 use crate::engine::{AlertDifference, Errors, Lookups, RunPlan, RunResult};
 use crate::report::trace::TraceReport;
 use crate::seed::Seed;
+use crate::time::NANOS_PER_SEC;
 use acsm_filters::pending::{PendingStats, PendingTable};
 use acsm_filters::{Backend, RecycleAt, Sizing};
 
@@ -16,7 +17,6 @@ use acsm_filters::{Backend, RecycleAt, Sizing};
 pub struct Summary {
     pub trace: TraceReport,
     pub store: StoreReport,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub pending: Option<PendingReport>,
     pub flows: FlowReport,
     pub lookups: LookupReport,
@@ -62,6 +62,7 @@ pub struct PendingReport {
     pub slots: u64,
     pub bits: u64,
     pub used: u64,
+    pub lifetime_seconds: Option<f64>,
     pub inserted: u64,
     pub admitted: u64,
     pub retired: u64,
@@ -69,10 +70,13 @@ pub struct PendingReport {
 }
 
 impl PendingReport {
-    fn new(stats: PendingStats) -> PendingReport {
+    /// `seconds`: how long the trace is.
+    fn new(stats: PendingStats, seconds: f64) -> PendingReport {
         let PendingStats { slots, used, inserted, admitted, retired, lost } = stats;
         let bits = PendingTable::bits(slots);
-        PendingReport { slots, bits, used, inserted, admitted, retired, lost }
+        let lifetime_seconds =
+            (inserted > 0 && seconds > 0.0).then(|| slots as f64 * seconds / inserted as f64);
+        PendingReport { slots, bits, used, lifetime_seconds, inserted, admitted, retired, lost }
     }
 }
 
@@ -149,9 +153,11 @@ impl Summary {
         let packets_per_second = if seconds > 0.0 { packets / seconds } else { 0.0 };
         let stats = &outcome.store;
         let errors = outcome.errors.as_ref();
+        let span_nanos = outcome.frames.span.map_or(0, |(first, last)| last.since(first));
+        let trace_seconds = span_nanos as f64 / NANOS_PER_SEC as f64;
         Summary {
             store: store_report(outcome, &context),
-            pending: outcome.pending.map(PendingReport::new),
+            pending: outcome.pending.map(|stats| PendingReport::new(stats, trace_seconds)),
             flows: FlowReport {
                 inserted: stats.inserted,
                 deleted: stats.deleted,

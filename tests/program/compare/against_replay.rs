@@ -46,7 +46,8 @@ fn closed_loops_err_as_replay_does() {
             // `compare` ignores an option where a store does not have it.
             let shared =
                 if name == "fcf" { shared.replace("--hashes 3", "") } else { shared.into() };
-            let options = format!("--verify {shared} {store} --seed {seed} --fp-rate {p}");
+            let options =
+                format!("--verify --pending none {shared} {store} --seed {seed} --fp-rate {p}");
             let summary = replay(&options, &[&trace]);
             assert_eq!(run["errors"], summary["errors"], "{options}");
             assert!(count(run, "/errors/flows_wrong") > 0, "{options}: nothing to compare");

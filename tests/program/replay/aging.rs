@@ -202,7 +202,7 @@ fn touching_by_every_look_up_keeps_shared_cells_alive() {
     assert_eq!(aged("--backend exact"), aged("--backend exact --touch all"));
     // In tcp-connection a stray RST leaves its absent flow absent; --memory makes the store too full.
     let [timer, stamps] = ["timer", "stamps"].map(|expire| {
-        format!("--backend kbf --preset operator --memory 4KiB --hashes 4 --expire {expire}")
+        format!("--backend kbf --pending none --memory 4KiB --hashes 4 --expire {expire}")
     });
     assert_eq!(aged(&timer), aged(&format!("{timer} --touch all")));
     let (found, all) = (aged(&stamps), aged(&format!("{stamps} --touch all")));

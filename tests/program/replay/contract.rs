@@ -9,8 +9,17 @@ use super::wire::{ACK, FIN, RST, SYN, Wire};
 use crate::runner::{Folder, count, json, replay};
 
 /// The names of the contract, then those that we add.
-const NAMES: [(&str, &[&str], &[&str]); 8] = [
-    ("", &["trace", "store", "flows", "lookups", "alerts", "errors", "speed"], &["seed"]),
+const NAMES: [(&str, &[&str], &[&str]); 9] = [
+    (
+        "",
+        &["trace", "store", "pending", "flows", "lookups", "alerts", "errors", "speed"],
+        &["seed"],
+    ),
+    (
+        "/pending",
+        &["slots", "bits", "used", "lifetime_seconds", "inserted", "admitted", "retired", "lost"],
+        &[],
+    ),
     (
         "/trace",
         &["packets", "tcp_packets", "skipped", "link_types", "first_time", "last_time", "damaged"],
@@ -79,7 +88,9 @@ fn the_summary_has_the_names_of_the_contract() {
             assert!(contract.contains(&name) || ours.contains(&name), "{pointer}: what is {name}?");
         }
     }
-    assert!(replay("", &[&trace])["errors"].is_null(), "errors only with --verify");
+    let other = replay("--preset paper", &[&trace]);
+    assert!(other["errors"].is_null(), "errors only with --verify");
+    assert!(other["pending"].is_null(), "no pending table in preset paper");
 }
 
 /// Two flows of five and three packets, a FIN, a RST, both counted by hand.

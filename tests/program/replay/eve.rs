@@ -25,11 +25,11 @@ fn many_alerts() -> Vec<Value> {
     let traces: Vec<&Path> = traces.iter().map(|trace| trace.as_path()).collect();
     let mut alerts = Vec::new();
     for options in [
-        "--backend exact",
-        "--backend dbf --flows 100",
-        "--backend sbf --flows 100",
-        "--backend kbf --flows 100",
-        "--preset operator",
+        "--preset paper --backend exact",
+        "--preset paper --backend dbf --flows 100",
+        "--preset paper --backend sbf --flows 100",
+        "--preset paper --backend kbf --flows 100",
+        "",
     ] {
         alerts.extend(replay_with_alerts(options, &traces).alerts);
     }

@@ -48,11 +48,9 @@ fn flood(folder: &Folder) -> PathBuf {
 fn a_flood_of_single_syns_stays_out_of_the_store() {
     let folder = Folder::new();
     let trace = flood(&folder);
-    for store in ["fcf", "kbf", "exact", "exact --memory 60KiB"] {
+    for store in ["fcf", "kbf", "exact", "exact --memory 400KiB"] {
         for pending in ["none", "600", "64k"] {
-            let options = format!(
-                "--preset operator --verify --flows 600 --backend {store} --pending {pending}"
-            );
+            let options = format!("--verify --flows 600 --backend {store} --pending {pending}");
             let run = replay_with_alerts(&options, &[&trace]);
             let summary = &run.summary;
             assert_eq!(count(summary, "/alerts/by_rule/syn_flood"), 1, "{options}");
@@ -81,7 +79,7 @@ fn attacks_are_found_and_clean_flows_left_alone_behind_a_pending_table() {
     for seed in [1, 2] {
         let options = format!("--attacks all --packets 20k --seed {seed}");
         let (trace, truth) = folder.generate("x.pcap", &options);
-        let options = "--preset operator --flows 5k --pending 64k";
+        let options = "--flows 5k --pending 64k";
         let run = replay_with_alerts(options, &[&trace]);
         all_found_and_none_on_clean_flows(&run, &truth, options);
     }
@@ -103,7 +101,7 @@ fn what_a_pending_table_loses_is_counted() {
     let folder = Folder::new();
     let trace = answer_after(&folder, 3000, 100);
     for (slots, lost) in [("192", 1), ("64k", 0)] {
-        let options = format!("--preset operator --verify --backend exact --pending {slots}");
+        let options = format!("--verify --backend exact --pending {slots}");
         let errors = &replay(&options, &[&trace])["errors"];
         assert_eq!(count(errors, "/false_negative"), lost, "{options}");
         assert_eq!(count(errors, "/alerts_spurious"), 0, "muted while starting up");
@@ -116,7 +114,7 @@ fn pending_flows_age() {
     let folder = Folder::new();
     for (millis, absent) in [(50_000, 1), (70_000, 2), (1_000_000, 2)] {
         let trace = answer_after(&folder, 0, millis);
-        let summary = replay("--preset operator --verify --pending 64k", &[&trace]);
+        let summary = replay("--verify --pending 64k", &[&trace]);
         assert_eq!(count(&summary, "/lookups/absent"), absent, "{millis} ms");
         assert_eq!(count(&summary, "/errors/false_positive"), 0, "{millis} ms");
         assert_eq!(count(&summary, "/errors/false_negative"), 0, "{millis} ms");
@@ -131,7 +129,7 @@ fn the_number_of_workers_changes_nothing_behind_a_pending_table() {
     for store in ["kbf", "fcf", "exact"] {
         let [alone, divided] = [1, 5].map(|workers| {
             let options = format!(
-                "--preset operator --verify --flows 300 --idle-timeout 10s --backend {store} \
+                "--verify --flows 300 --idle-timeout 10s --backend {store} \
                  --pending 100 --workers {workers}"
             );
             let run = replay_with_alerts(&options, &[&trace]);
@@ -144,12 +142,35 @@ fn the_number_of_workers_changes_nothing_behind_a_pending_table() {
 }
 
 #[test]
+fn the_operator_has_a_pending_table_by_default() {
+    let folder = Folder::new();
+    let (trace, _) = folder.generate("x.pcap", "--packets 2k");
+    for (options, slots) in [("--flows 1M", 250_000), ("--flows 100", 65_536)] {
+        let (with, without) =
+            (replay(options, &[&trace]), replay(&format!("{options} --pending none"), &[&trace]));
+        // Rounded up to whole lines.
+        let made = count(&with, "/pending/slots");
+        assert!((slots..slots + 192).contains(&made), "{options}: {made}");
+        assert_eq!(with["store"]["bits"], without["store"]["bits"], "it is beside the store");
+        assert!(without["pending"].is_null());
+        let lifetime = with["pending"]["lifetime_seconds"].as_f64().unwrap();
+        let seconds = made as f64 / count(&with, "/pending/inserted") as f64;
+        assert!(lifetime > seconds, "{options}: the trace is longer than a second");
+    }
+    let sized = replay("--flows 100 --memory 64KiB", &[&trace]);
+    let [pending, store] = ["/pending/bits", "/store/bits"].map(|key| count(&sized, key) / 8);
+    assert!(pending <= 16 << 10 && pending + store <= 64 << 10, "{pending} and {store}");
+    assert!(replay("--preset paper", &[&trace])["pending"].is_null());
+}
+
+#[test]
 fn pending_tables_that_cannot_be_are_refused() {
     let folder = Folder::new();
     let trace = answer_after(&folder, 0, 1);
     for (options, reason) in [
         ("--pending blom", "write a number of slots (64k), or none"),
         ("--pending 0", "a pending table has 1 to"),
+        ("--pending 64k --memory 300KiB", "the least that works here is"),
         ("--pending 64k --flow-key pair --rules tcp-flags", "add --flow-key connection"),
     ] {
         let output = acsm(&format!("replay {options}"), &[&trace]);

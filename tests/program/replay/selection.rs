@@ -33,7 +33,7 @@ fn a_filter_keeps_what_tcpdump_would() {
     let folder = Folder::new();
     let path = folder.write("x.pcap", trace().bytes());
     let filtered = |filter: &str| {
-        let line = "replay --json --quiet --filter";
+        let line = "replay --json --quiet --preset paper --filter";
         let mut command = crate::runner::command(line, &[]);
         let output = command.arg(filter).arg(&path).output().unwrap();
         serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap()
