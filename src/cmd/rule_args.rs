@@ -92,7 +92,8 @@ impl RuleArgs {
             FlowKeyName::FiveTuple => FlowKeyKind::FiveTuple,
             FlowKeyName::Connection => FlowKeyKind::Connection,
         };
-        Keyer { kind, vlan_in_key: self.vlan_in_key, hash_key: seed.hash_key() }
+        let (vlan_in_key, hash_key) = (self.vlan_in_key, seed.hash_key());
+        Keyer { kind, vlan_in_key, hash_key, pairs_directions: false }
     }
 
     /// Reads the rules and checks that they fit the flow key.

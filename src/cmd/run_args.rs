@@ -15,7 +15,6 @@ use super::rule_args::RuleArgs;
 use super::store_args::StoreArgs;
 use super::{Usage, output, spec_message, stderr};
 use crate::engine::{Lookups, RunError, RunPlan, RunResult, Watch};
-use crate::flow::FlowKeyKind;
 use crate::report::format::{bytes, grouped};
 use crate::report::replay::Prediction;
 use crate::seed::Seed;
@@ -100,12 +99,6 @@ impl RunArgs {
             verify: self.verify,
             stopwatch: stopwatch_nanos,
         };
-        if plan.store.pending.is_some() && plan.keyer.kind != FlowKeyKind::Connection {
-            let kind = anyhow::anyhow!(
-                "--pending needs both directions of a connection in one flow; add --flow-key connection"
-            );
-            return Err(Usage::new(kind).into());
-        }
         self.store.check_variants(plan.store.backend).map_err(spec_message::usage)?;
         let sizing = plan.store.sizing().map_err(spec_message::usage)?;
         self.announce(&plan, &sizing);
