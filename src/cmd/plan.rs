@@ -159,7 +159,7 @@ pub fn run(args: &PlanArgs) -> anyhow::Result<ExitCode> {
         states: rules.machine.states().iter().map(|state| state.name.clone()).collect(),
         trace: args.trace.iter().map(|path| path.display().to_string()).collect(),
         preset: args.preset.preset(),
-        has_pending_table: args.preset.pending_slots(keyer.kind, 1).is_some(),
+        has_pending_table: args.preset.pending_slots(1).is_some(),
     };
     let report = PlanReport::new(&requirements, &plan, origin);
     if let Some(path) = &args.plot {

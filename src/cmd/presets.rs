@@ -68,14 +68,11 @@ impl PresetName {
         }
     }
 
-    /// Slots of the pending table before a store for this many flows. Flow keys that are directed have
-    /// none yet.
-    pub fn pending_slots(self, kind: FlowKeyKind, flows: u64) -> Option<u64> {
-        match (self, kind) {
-            (PresetName::Operator, FlowKeyKind::Connection) => {
-                Some(PendingTable::default_slots(flows))
-            }
-            _ => None,
+    /// Slots of the pending table before a store for this many flows.
+    pub fn pending_slots(self, flows: u64) -> Option<u64> {
+        match self {
+            PresetName::Operator => Some(PendingTable::default_slots(flows)),
+            PresetName::Paper => None,
         }
     }
 }

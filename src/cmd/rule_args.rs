@@ -70,7 +70,8 @@ impl RuleArgs {
     /// Maps packets to flows, with digests keyed by `seed`.
     pub fn keyer(&self, seed: Seed) -> Keyer {
         let kind = self.flow_key.map_or(self.preset.flow_key(), FlowKeyKind::from);
-        Keyer { kind, vlan_in_key: self.vlan_in_key, hash_key: seed.hash_key() }
+        let (vlan_in_key, hash_key) = (self.vlan_in_key, seed.hash_key());
+        Keyer { kind, vlan_in_key, hash_key, pairs_directions: false }
     }
 
     /// Reads the rules and checks that they fit the flow key.

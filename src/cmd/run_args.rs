@@ -15,7 +15,6 @@ use super::rule_args::RuleArgs;
 use super::store_args::StoreArgs;
 use super::{Usage, output, spec_message, stderr};
 use crate::engine::{Lookups, RunError, RunPlan, RunResult, Watch};
-use crate::flow::FlowKeyKind;
 use crate::report::format::{bytes, grouped};
 use crate::report::replay::Prediction;
 use crate::seed::Seed;
@@ -88,7 +87,7 @@ impl RunArgs {
         let states = active.rules.machine.states().len();
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let plan = RunPlan {
-            store: self.store.spec(preset, keyer.kind, states),
+            store: self.store.spec(preset, states),
             active: Arc::new(active),
             keyer,
             phase: self.store.shape.phase(preset),
@@ -101,16 +100,11 @@ impl RunArgs {
             verify: self.verify,
             stopwatch: stopwatch_nanos,
         };
-        if plan.store.pending.is_some() && plan.keyer.kind != FlowKeyKind::Connection {
-            let kind = anyhow::anyhow!(
-                "--pending needs both directions of a connection in one flow; add --flow-key connection"
-            );
-            return Err(Usage::new(kind).into());
-        }
         self.store.check_variants(plan.store.backend).map_err(spec_message::usage)?;
-        let sizing = plan.store.sizing().map_err(|error| {
-            spec_message::usage(self.store.with_pending(error, preset, keyer.kind))
-        })?;
+        let sizing = plan
+            .store
+            .sizing()
+            .map_err(|error| spec_message::usage(self.store.with_pending(error, preset)))?;
         self.announce(&plan, &sizing);
         Ok((plan, sizing))
     }

@@ -6,7 +6,6 @@ use clap::{Args, ValueEnum};
 use super::presets::PresetName;
 use super::spec_message::message;
 use crate::engine::Phase;
-use crate::flow::FlowKeyKind;
 use crate::time::NANOS_PER_SEC;
 use crate::units::{parse_bytes, parse_count, parse_duration_nanos, parse_share};
 use acsm_filters::pending::PendingTable;
@@ -290,10 +289,10 @@ impl From<ExpireName> for Expire {
 }
 
 impl StoreArgs {
-    /// The store that the options specify, for flows of this kind and a machine of this many states.
-    pub fn spec(&self, preset: PresetName, kind: FlowKeyKind, states: usize) -> StoreSpec {
+    /// The store that the options specify, for a machine of this many states.
+    pub fn spec(&self, preset: PresetName, states: usize) -> StoreSpec {
         let backend = self.backend.map_or(preset.backend(), Backend::from);
-        let pending = self.pending_slots(preset, kind);
+        let pending = self.pending_slots(preset);
         StoreSpec {
             layout: self.shape.layout.unwrap_or(LayoutKind::best_for(backend)),
             flows: self.flows,
@@ -318,26 +317,21 @@ impl StoreArgs {
 
     /// Slots of the pending table. By default it is left out where the smallest would take more than a
     /// quarter of the memory.
-    fn pending_slots(&self, preset: PresetName, kind: FlowKeyKind) -> Option<u64> {
+    fn pending_slots(&self, preset: PresetName) -> Option<u64> {
         if let Some(PendingChoice(slots)) = self.pending {
             return slots;
         }
-        let slots = preset.pending_slots(kind, self.flows)?;
+        let slots = preset.pending_slots(self.flows)?;
         let most = self.memory.map_or(slots, |bytes| PendingTable::slots_in(bytes / 4));
         (most > 0).then_some(slots.min(most))
     }
 
     /// An error of the store's size in terms of `--memory`, of which a pending table is a part.
-    pub fn with_pending(
-        &self,
-        error: SpecError,
-        preset: PresetName,
-        kind: FlowKeyKind,
-    ) -> SpecError {
+    pub fn with_pending(&self, error: SpecError, preset: PresetName) -> SpecError {
         let (Some(bytes), SpecError::TooSmall { least, .. }) = (self.memory, error) else {
             return error;
         };
-        let least = match (self.pending, preset.pending_slots(kind, self.flows)) {
+        let least = match (self.pending, preset.pending_slots(self.flows)) {
             (Some(PendingChoice(slots)), _) => least + pending_bytes(slots),
             // The whole table, or a quarter of the memory.
             (None, slots @ Some(_)) if PendingTable::slots_in(least / 4) > 0 => {
@@ -391,7 +385,7 @@ mod tests {
     /// The options on a command line, and the store of the operator's preset.
     fn operator(line: &str) -> (StoreArgs, StoreSpec) {
         let Line { store } = Line::parse_from(["acsm"].into_iter().chain(line.split(' ')));
-        let spec = store.spec(PresetName::Operator, FlowKeyKind::Connection, 14);
+        let spec = store.spec(PresetName::Operator, 14);
         (store, spec)
     }
 
@@ -414,7 +408,7 @@ mod tests {
         for line in ["--backend kbf", "--flows 100k", "--pending 5k", "--pending none"] {
             let (args, spec) = operator(&format!("{line} --memory 900B"));
             let error = spec.sizing().unwrap_err();
-            let error = args.with_pending(error, PresetName::Operator, FlowKeyKind::Connection);
+            let error = args.with_pending(error, PresetName::Operator);
             let SpecError::TooSmall { bytes: 900, least } = error else { panic!("{error}") };
             let (_, spec) = operator(&format!("{line} --memory {least}B"));
             assert!(spec.sizing().is_ok(), "{line} --memory {least}B");

@@ -5,6 +5,19 @@
 //! every flow. What a flood of forged packets brings stays in the pending table and falls out of it.
 //! A flow that is over leaves the store and lingers in the pending table.
 //!
+//! # Flow keys and captures
+//!
+//! * `connection`: the rule of [evidence](acsm_filters::pending::Evidence).
+//! * `5-tuple` and `pair`: a flow has the packets of one direction, and its reverse those of the other.
+//!   The two share their evidence, and each admits the other: also a flow whose reverse is in the store
+//!   is admitted with its next plain segment. SYNs leave the evidence as it is.
+//! * `pair`: the connections between two addresses are one flow in each direction. Sums of different
+//!   connections do not agree, so what counts is a plain segment of each end with no segment of
+//!   another connection between them. With n connections that talk at random, one in n segments is
+//!   followed by one like that.
+//! * In a capture that shows one direction only, a second plain segment of the same end admits. That
+//!   can be forged; the cap of the store is what protects it then.
+//!
 //! # Resets that nobody obeys
 //!
 //! Anyone can send a RST that names the addresses and ports of a connection. An end drops it unless
@@ -46,14 +59,23 @@ pub enum Pending {
     Unbounded(Box<UnboundedPending>),
 }
 
+/// The store behind a pending table, as the flow of one event needs it.
+pub trait AdmittingStore {
+    /// Whether the flow's other direction is in the store.
+    fn has_reverse(&mut self) -> bool;
+
+    /// Brings the flow into the store in this state. Returns whether there was room for it.
+    fn admit(&mut self, state: State) -> bool;
+}
+
 /// What becomes of a pending flow after a packet.
 enum Fate {
     /// There is no such flow, and none begins.
     Nothing,
     /// It is pending.
     Pending(PendingFlow),
-    /// It is in the store now.
-    Admitted,
+    /// It is in the store now, with this evidence.
+    Admitted(Evidence),
     /// The machine deletes it.
     Deleted,
 }
@@ -85,6 +107,31 @@ impl PendingStep {
         PendingStep { answer, outcome, state, is_refused: false, is_resumed: false }
     }
 
+    /// With the evidence for the flow before the packet, which may show that the flow was never over.
+    /// Also returns the flow after it.
+    fn with_evidence(
+        work: &ShardWork<'_>,
+        event: &Event,
+        flow: Option<PendingFlow>,
+        evidence: Evidence,
+        segment: Segment,
+    ) -> (PendingStep, Option<PendingFlow>) {
+        let mut step = PendingStep::new(work, event, flow);
+        let mut evidence = evidence.after(segment);
+        let resumption = flow.and_then(|flow| work.machine.resumption(flow.state));
+        if let Some(resumption) = resumption.filter(|_| evidence.is_complete()) {
+            step = step.resumed(work, event, resumption);
+        }
+        if let Next::Go(state) = step.outcome.next
+            && work.machine.resumption(state).is_some()
+        {
+            // Only what follows its end tells that it was none.
+            evidence = Evidence::NONE;
+        }
+        let next = step.state.map(|state| PendingFlow { state, evidence });
+        (step, next)
+    }
+
     /// The same, if the flow has been in another state all the time: it goes on from there. Rules that
     /// the packet fires are those of the state that it was taken to be in, and those of the
     /// resumption.
@@ -101,41 +148,41 @@ impl PendingStep {
 }
 
 impl Pending {
-    /// Steps a flow that the store does not have. `admit` brings a flow in this state into the store,
-    /// and returns whether there was room for it.
+    /// Steps a flow that `store` does not have.
     pub fn step(
         &mut self,
         work: &ShardWork<'_>,
         event: &Event,
-        admit: impl FnOnce(State) -> bool,
+        store: &mut impl AdmittingStore,
     ) -> PendingStep {
         let packet = work.packets.get(event.index as usize).unwrap_or(&Packet::UNSPECIFIED);
+        let directed = work.rules.keyer.is_directed();
+        let segment = segment(packet, event.direction, directed);
         let mut result = None;
-        self.apply(event.id, epoch_of(packet.time), |flow| {
-            let mut step = PendingStep::new(work, event, flow);
-            let mut evidence = flow.map_or(Evidence::NONE, |flow| flow.evidence);
-            evidence = evidence.after(segment(packet, event.direction));
-            let resumption = flow.and_then(|flow| work.machine.resumption(flow.state));
-            if let Some(resumption) = resumption.filter(|_| evidence.is_complete()) {
-                step = step.resumed(work, event, resumption);
-            }
-            if let Next::Go(state) = step.outcome.next
-                && work.machine.resumption(state).is_some()
+        self.apply((event.id, directed), epoch_of(packet.time), |flow, evidence| {
+            let (mut step, mut next) =
+                PendingStep::with_evidence(work, event, flow, evidence, segment);
+            let was_heard = evidence.has_heard(segment);
+            if let Some(next) = &mut next
+                && !next.evidence.is_complete()
+                && !work.rules.held[next.state.index()]
+                && (event.is_one_way && was_heard
+                    || directed && segment.is_plain() && store.has_reverse())
             {
-                // Only what follows its end tells that it was none.
-                evidence = Evidence::NONE;
+                next.evidence = Evidence::COMPLETE;
             }
-            let fate = match step.state {
+            let fate = match next {
                 None if flow.is_some() => Fate::Deleted,
                 None => Fate::Nothing,
-                Some(state) => {
-                    let next = PendingFlow { state, evidence };
-                    let is_admitted = is_ready(work, &next) && admit(state);
-                    // Flows are counted, not the packets with which they are tried again.
-                    let was_ready = flow.is_some_and(|flow| is_ready(work, &flow));
-                    step.is_refused = is_ready(work, &next) && !is_admitted && !was_ready;
-                    if is_admitted { Fate::Admitted } else { Fate::Pending(next) }
-                }
+                Some(next) if is_ready(work, &next) => match store.admit(next.state) {
+                    true => Fate::Admitted(next.evidence),
+                    false => {
+                        // Flows are counted, not the packets with which they are tried again.
+                        step.is_refused = !flow.is_some_and(|flow| is_ready(work, &flow));
+                        Fate::Pending(next)
+                    }
+                },
+                Some(next) => Fate::Pending(next),
             };
             result = Some(step);
             fate
@@ -143,11 +190,17 @@ impl Pending {
         result.unwrap_or_else(|| PendingStep::new(work, event, None))
     }
 
-    /// Takes a flow that has left the store.
+    /// Takes a flow that has left the store. Of a directed flow that is half-open again, the evidence
+    /// stands: its SYN may be that of another connection.
     pub fn hold(&mut self, work: &ShardWork<'_>, event: &Event, state: State) {
         let packet = work.packets.get(event.index as usize).unwrap_or(&Packet::UNSPECIFIED);
-        let flow = PendingFlow { state, evidence: Evidence::NONE };
-        self.apply(event.id, epoch_of(packet.time), |_| Fate::Pending(flow));
+        let directed = work.rules.keyer.is_directed();
+        let evidence = match directed && work.rules.half_open[state.index()] {
+            true => Evidence::COMPLETE,
+            false => Evidence::NONE,
+        };
+        let flow = PendingFlow { state, evidence };
+        self.apply((event.id, false), epoch_of(packet.time), |_, _| Fate::Pending(flow));
     }
 
     /// Counts; those of the unbounded table are not kept.
@@ -158,18 +211,44 @@ impl Pending {
         }
     }
 
-    fn apply(&mut self, id: FlowId, now: Epoch, f: impl FnOnce(Option<PendingFlow>) -> Fate) {
+    /// Replaces what is known of a flow: `f` is given the flow and its evidence, which a `directed`
+    /// flow that is not there takes over from its reverse.
+    fn apply(
+        &mut self,
+        (id, directed): (FlowId, bool),
+        now: Epoch,
+        f: impl FnOnce(Option<PendingFlow>, Evidence) -> Fate,
+    ) {
+        let table = match self {
+            Pending::Table(table) => table,
+            Pending::Unbounded(flows) => return flows.apply((id, directed), now, f),
+        };
+        let lookup = table.lookup(id, now);
+        let evidence = match lookup.flow {
+            Some(flow) => flow.evidence,
+            None if directed => table.evidence_of_reverse(&lookup),
+            None => Evidence::NONE,
+        };
+        let fate = f(lookup.flow, evidence);
+        match fate {
+            Fate::Nothing => {}
+            Fate::Pending(flow) => table.put(&lookup, flow),
+            Fate::Admitted(_) => table.admit(&lookup),
+            Fate::Deleted => table.delete(&lookup),
+        }
+        if let Some(evidence) = fate.evidence().filter(|_| directed) {
+            table.share_with_reverse(&lookup, evidence);
+        }
+    }
+}
+
+impl Fate {
+    /// The evidence, where there is a flow.
+    fn evidence(&self) -> Option<Evidence> {
         match self {
-            Pending::Table(table) => {
-                let lookup = table.lookup(id, now);
-                match f(lookup.flow) {
-                    Fate::Nothing => {}
-                    Fate::Pending(flow) => table.put(&lookup, flow),
-                    Fate::Admitted => table.admit(&lookup),
-                    Fate::Deleted => table.delete(&lookup),
-                }
-            }
-            Pending::Unbounded(flows) => flows.apply(id, now, f),
+            Fate::Pending(flow) => Some(flow.evidence),
+            Fate::Admitted(evidence) => Some(*evidence),
+            Fate::Nothing | Fate::Deleted => None,
         }
     }
 }
@@ -179,12 +258,14 @@ fn is_ready(work: &ShardWork<'_>, flow: &PendingFlow) -> bool {
     flow.evidence.is_complete() && !work.rules.held[flow.state.index()]
 }
 
-/// What a packet contributes to the evidence that both ends take part.
-fn segment(packet: &Packet, direction: Direction) -> Segment {
+/// What a packet contributes to the evidence that both ends take part. To a directed flow, whose
+/// packets all come from one end, a SYN says nothing: it may be that of another connection.
+fn segment(packet: &Packet, direction: Direction, directed: bool) -> Segment {
     let sum = Sum::of(packet.sequence_sum, 0);
     let (syn, ack) = (packet.flags.has(TcpFlags::SYN), packet.flags.has(TcpFlags::ACK));
     match (syn, ack) {
         _ if packet.flags.has(TcpFlags::RST) => Segment::Other,
+        (true, false) if directed => Segment::Other,
         (true, false) => Segment::Syn,
         (true, true) => Segment::SynAck(sum),
         (false, true) => match direction {
@@ -210,15 +291,32 @@ pub struct UnboundedPending {
 }
 
 impl UnboundedPending {
-    fn apply(&mut self, id: FlowId, now: Epoch, f: impl FnOnce(Option<PendingFlow>) -> Fate) {
+    fn apply(
+        &mut self,
+        (id, directed): (FlowId, bool),
+        now: Epoch,
+        f: impl FnOnce(Option<PendingFlow>, Evidence) -> Fate,
+    ) {
         if now > self.epoch {
             self.epoch = now;
             self.flows.retain(|_, (_, last)| !last.is_forgotten_at(now));
         }
-        match f(self.flows.get(&id).map(|(flow, _)| *flow)) {
+        let of = |id| self.flows.get(&id).map(|(flow, _)| *flow);
+        let evidence = match (of(id), of(id.reverse())) {
+            (Some(flow), _) => flow.evidence,
+            (None, Some(reverse)) if directed => reverse.evidence.reversed(),
+            _ => Evidence::NONE,
+        };
+        let fate = f(of(id), evidence);
+        if let Some(evidence) = fate.evidence().filter(|_| directed)
+            && let Some((reverse, _)) = self.flows.get_mut(&id.reverse())
+        {
+            reverse.evidence = evidence.reversed();
+        }
+        match fate {
             Fate::Nothing => {}
             Fate::Pending(flow) => drop(self.flows.insert(id, (flow, self.epoch))),
-            Fate::Admitted | Fate::Deleted => drop(self.flows.remove(&id)),
+            Fate::Admitted(_) | Fate::Deleted => drop(self.flows.remove(&id)),
         }
     }
 }

@@ -47,7 +47,7 @@ pub fn alert_of(rule: &str) -> String {
 }
 
 /// The captures that come with the repository, and the corpus if it is there.
-fn captures() -> Vec<PathBuf> {
+pub fn captures() -> Vec<PathBuf> {
     let folder = std::fs::read_dir(repository::root().join("traces")).unwrap();
     let mut captures: Vec<PathBuf> = folder.map(|entry| entry.unwrap().path()).collect();
     captures.retain(|path| path.to_string_lossy().contains(".pcap"));
@@ -76,12 +76,12 @@ fn exact_with_a_pending_table_raises_the_alerts_of_exact() {
     assert!(alerts > 1000 && admitted > 300, "{alerts} alerts, {admitted} admitted");
 }
 
-const LONG_LIVED: u64 = 150;
+pub const LONG_LIVED: u64 = 150;
 const CONVERSATIONS: u64 = 400;
-const PROBES: u64 = 20_000;
+pub const PROBES: u64 = 20_000;
 
 /// Ordinary connections, some of them long-lived, and one flood.
-fn flood(kind: AttackKind) -> tempfile::NamedTempFile {
+pub fn flood(kind: AttackKind) -> tempfile::NamedTempFile {
     let attack = AttackSpec { probes: Some(PROBES), per_second: Some(10_000), ..kind.into() };
     let spec = TraceSpec {
         packets: 160_000,

@@ -66,11 +66,11 @@ fn connections_whose_ends_go_on_are_open_again() {
 #[test]
 fn connections_that_were_reset_stay_so() {
     let file = connections(|ends| {
-        let reset = ends.from_client(4_000, TcpFlags::RST, 0);
-        let late = [ends.from_server(4_001, ACK, 500), ends.from_server(4_002, ACK, 500)];
+        let reset = ends.client_sends(4_000, TcpFlags::RST, 0);
+        let late = [ends.server_sends(4_001, ACK, 500), ends.server_sends(4_002, ACK, 500)];
         let again = [
-            ends.from_client(4_003, TcpFlags::RST, 0),
-            ends.from_client(4_004, TcpFlags::RST.with(ACK), 0),
+            ends.client_sends(4_003, TcpFlags::RST, 0),
+            ends.client_sends(4_004, TcpFlags::RST.with(ACK), 0),
         ];
         [&[reset][..], &late, &again].concat()
     });
@@ -82,13 +82,13 @@ fn connections_that_were_reset_stay_so() {
 #[test]
 fn forged_segments_do_not_open_a_connection_again() {
     let file = connections(|ends| {
-        let mut segments = vec![ends.from_client(4_000, TcpFlags::RST, 0)];
+        let mut segments = vec![ends.client_sends(4_000, TcpFlags::RST, 0)];
         for n in 0..3 {
-            let forged = ends.from_client(4_001 + 2 * n, ACK, 0);
+            let forged = ends.client_sends(4_001 + 2 * n, ACK, 0);
             let sequence = forged.sequence.wrapping_add(0x1000_0000 * (n as u32 + 1));
             segments.push(Segment { sequence, ..forged });
             // The other end, which the RST never reached, says what it expects.
-            segments.push(ends.from_server(4_002 + 2 * n, ACK, 0));
+            segments.push(ends.server_sends(4_002 + 2 * n, ACK, 0));
         }
         segments
     });
@@ -102,7 +102,7 @@ fn closed_connections_stay_closed() {
     const FIN_ACK: TcpFlags = TcpFlags(TcpFlags::FIN.0 | TcpFlags::ACK.0);
     let file = connections(|ends| {
         let mut segments =
-            vec![ends.from_client(4_000, FIN_ACK, 0), ends.from_server(4_001, FIN_ACK, 0)];
+            vec![ends.client_sends(4_000, FIN_ACK, 0), ends.server_sends(4_001, FIN_ACK, 0)];
         segments.extend(ends.talk(5_000));
         segments.push(blind_reset(ends, 5_500));
         segments.extend(ends.talk(6_000));

@@ -42,14 +42,14 @@ impl Ends {
         }
     }
 
-    pub fn from_client(&mut self, millis: u64, flags: TcpFlags, bytes: u16) -> Segment {
+    pub fn client_sends(&mut self, millis: u64, flags: TcpFlags, bytes: u16) -> Segment {
         let (from, to) = (self.client, self.server);
         let (sequence, acknowledgement) = (self.client_next, self.server_next);
         self.client_next = sequence.wrapping_add(advance(flags, bytes));
         Segment { millis, from, to, flags, sequence, acknowledgement, bytes }
     }
 
-    pub fn from_server(&mut self, millis: u64, flags: TcpFlags, bytes: u16) -> Segment {
+    pub fn server_sends(&mut self, millis: u64, flags: TcpFlags, bytes: u16) -> Segment {
         let (from, to) = (self.server, self.client);
         let (sequence, acknowledgement) = (self.server_next, self.client_next);
         self.server_next = sequence.wrapping_add(advance(flags, bytes));
@@ -59,17 +59,17 @@ impl Ends {
     /// Three steps, then a request and its answer.
     pub fn open(&mut self, millis: u64) -> Vec<Segment> {
         vec![
-            self.from_client(millis, TcpFlags::SYN, 0),
-            self.from_server(millis + 1, SYN_ACK, 0),
-            self.from_client(millis + 2, ACK, 0),
-            self.from_client(millis + 3, ACK, 300),
-            self.from_server(millis + 4, ACK, 900),
+            self.client_sends(millis, TcpFlags::SYN, 0),
+            self.server_sends(millis + 1, SYN_ACK, 0),
+            self.client_sends(millis + 2, ACK, 0),
+            self.client_sends(millis + 3, ACK, 300),
+            self.server_sends(millis + 4, ACK, 900),
         ]
     }
 
     /// Another request and its answer.
     pub fn talk(&mut self, millis: u64) -> Vec<Segment> {
-        vec![self.from_client(millis, ACK, 100), self.from_server(millis + 1, ACK, 100)]
+        vec![self.client_sends(millis, ACK, 100), self.server_sends(millis + 1, ACK, 100)]
     }
 }
 

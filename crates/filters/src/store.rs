@@ -37,6 +37,13 @@ pub trait Store: Send {
     /// What is known of the flow. Touches nothing.
     fn lookup(&mut self, place: &Self::Place, now: Epoch) -> Found<Self::Handle>;
 
+    /// Whether the flow seems to be in the store: a question on the side, which is not counted as a
+    /// lookup.
+    #[inline]
+    fn has(&mut self, place: &Self::Place, now: Epoch) -> bool {
+        self.lookup(place, now).answer != Lookup::Absent
+    }
+
     /// The handle of a flow whose [settled](Found::settled) answer is known already: by another
     /// lookup, unless the place and the answer say enough.
     #[inline]

@@ -50,7 +50,7 @@
 //!
 //! A flow that the store refuses, or that lingers after its end, is [`put`](PendingTable::put) as well.
 //! Where the two directions of a connection are two flows, a packet of one is evidence for the other:
-//! see [`reverse`](PendingTable::reverse).
+//! see [`evidence_of_reverse`](PendingTable::evidence_of_reverse).
 //!
 //! # Implementation
 //!
@@ -138,8 +138,6 @@ struct Place {
     tag: u32,
 }
 
-/// What the position bits of the two directions of a connection differ by.
-const REVERSE: u64 = u64::from_be_bytes(*b"backward");
 /// The width of [`FlowId::salt`].
 const SALT_BITS: u32 = 28;
 /// One line of each shard.
@@ -231,14 +229,7 @@ impl PendingTable {
         self.stats.retired += u64::from(self.take_out(lookup));
     }
 
-    /// The same connection in the other direction, where directions are flows of their own: both are
-    /// in the same shard and the same line. To be applied to the digest of the sorted ends.
-    #[inline]
-    pub const fn reverse(id: FlowId) -> FlowId {
-        FlowId(id.0 ^ REVERSE as u128)
-    }
-
-    /// The evidence that the flow's reverse direction has, as that of the flow: what a directed flow
+    /// The evidence that the flow's [reverse](FlowId::reverse) direction has, as that of the flow: what a directed flow
     /// begins with.
     #[inline]
     pub fn evidence_of_reverse(&self, lookup: &PendingLookup) -> Evidence {
@@ -319,7 +310,7 @@ impl PendingTable {
 impl Place {
     #[inline]
     const fn reverse(self) -> Place {
-        Place { tag: self.tag ^ REVERSE as u32 & slots::TAG_MASK, ..self }
+        Place { tag: self.tag ^ FlowId::REVERSE as u32 & slots::TAG_MASK, ..self }
     }
 }
 
