@@ -8,6 +8,7 @@
 //! | file | what |
 //! |---|---|
 //! | [`run`](mod@run), `run_plan` | one run: reads, sends batches through its stages, takes results |
+//! | `stages` | the stages: thresholds, and the shards with what is checked beside them |
 //! | `dispatch`, `clock`, `warm_up` | what must see all packets in order; packets become events |
 //! | `batch` | packets and events on their way to the shards |
 //! | `pool`, `stage_owners` | the threads, and which of them owns which stage |
@@ -16,6 +17,7 @@
 //! | `admission`, `shard_pending` | flows that are pending until both of their ends have spoken |
 //! | `build` | from the specification of a store to its shards |
 //! | `shadow`, [`errors`] | the exact table beside a store, and the errors it finds |
+//! | [`sample`], `seconds` | an exact table of some flows, always on: the measured error; what is decided once per second |
 //! | [`alerts`] | alerts merged in packet order, limited, to the [`Sink`] |
 //! | [`thresholds`] | floods, scans and storms, in sketches of their own |
 //! | [`observer`], `active_rules` | what a run shows of itself meanwhile; other rules on the way |
@@ -42,11 +44,14 @@ pub mod plan;
 mod pool;
 pub mod run;
 mod run_plan;
+pub mod sample;
+mod seconds;
 mod shadow;
 pub mod shard;
 mod shard_loop;
 mod shard_pending;
 mod stage_owners;
+mod stages;
 mod stats;
 #[cfg(test)]
 mod tests;
@@ -62,4 +67,5 @@ pub use errors::{ErrorKind, Errors};
 pub use observer::{Observer, Request, Snapshot};
 pub use run::run;
 pub use run_plan::{RunError, RunPlan, RunResult};
+pub use sample::{MeasuredError, Measurement};
 pub use stats::{Durations, Lookups, ShardStats};

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::active_rules::ActiveRules;
 use super::alerts::Suppressed;
+use super::sample::{MeasuredError, Measurement};
 use super::stats::{Durations, ShardStats};
 use super::thresholds::Losses;
 use super::top_talkers::TopTalkers;
@@ -31,6 +32,10 @@ pub enum Request {
 pub trait Observer {
     /// A batch is done, or an idle tick is over; this many frames were seen so far.
     fn batch(&mut self, frames: u64) -> Request;
+
+    /// A minute of packet time is over, by its number since 1970: the error that was measured in it on a
+    /// sample of flows.
+    fn minute(&mut self, _minute: u64, _error: &MeasuredError) {}
 
     /// The snapshot that was requested.
     fn snapshot(&mut self, _snapshot: Snapshot) {}
@@ -56,6 +61,8 @@ pub struct Snapshot {
     pub batch_nanos: Durations,
     /// What the stores say about themselves; `live` is an estimate where `live_estimated`.
     pub store: StoreStats,
+    /// The error measured on a sample of flows, if there is one.
+    pub measured: Option<Measurement>,
     /// Alerts shown, by rule.
     pub shown: [u64; RuleSet::LIMIT],
     /// Alerts not shown, by reason.

@@ -9,6 +9,7 @@ use super::clock::Phase;
 use super::dispatch::Watch;
 use super::errors::Errors;
 use super::pool::WorkerLost;
+use super::sample::Measurement;
 use super::stats::{Durations, ShardStats};
 use super::thresholds::Losses;
 use crate::capture::{CaptureError, FrameCounts};
@@ -42,6 +43,8 @@ pub struct RunPlan {
     pub top_talkers: bool,
     /// Whether to compare with an exact shadow.
     pub verify: bool,
+    /// How many flows to compare with an exact table while the run goes on, if any.
+    pub sample: Option<u64>,
     /// Nanoseconds on some clock, for the histograms alone.
     pub stopwatch: fn() -> u64,
 }
@@ -61,6 +64,8 @@ pub struct RunResult {
     pub store: StoreStats,
     /// What the pending tables say about themselves, if there are any.
     pub pending: Option<PendingStats>,
+    /// The error measured on a sample of flows, if one was asked for.
+    pub measured: Option<Measurement>,
     /// Alerts shown and suppressed.
     pub alerts: AlertCounts,
     /// What the thresholds' bounded memory left out.

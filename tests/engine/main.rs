@@ -3,6 +3,7 @@
 mod admission;
 mod machine_properties;
 mod rules_files;
+mod sample;
 mod tcp_connection;
 mod tcp_flags;
 mod thresholds;

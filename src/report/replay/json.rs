@@ -4,7 +4,9 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::prediction::Prediction;
-use crate::engine::{AlertDifference, Errors, Lookups, RunPlan, RunResult};
+use crate::engine::{
+    AlertDifference, Errors, Lookups, MeasuredError, Measurement, RunPlan, RunResult,
+};
 use crate::report::trace::TraceReport;
 use crate::seed::Seed;
 use acsm_filters::pending::{PendingStats, PendingTable};
@@ -22,6 +24,7 @@ pub struct Summary {
     pub lookups: LookupReport,
     pub alerts: AlertReport,
     pub errors: Option<ErrorReport>,
+    pub error: CurrentError,
     pub speed: Speed,
     /// The seed of a replay. A live run shows its own with its interfaces.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -73,6 +76,32 @@ impl PendingReport {
         let PendingStats { slots, used, inserted, admitted, retired, lost } = stats;
         let bits = PendingTable::bits(slots);
         PendingReport { slots, bits, used, inserted, admitted, retired, lost }
+    }
+}
+
+/// The error of the store at the end.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct CurrentError {
+    /// On a sample of flows; `None` with `--sample none`.
+    pub measured: Option<MeasuredReport>,
+}
+
+/// The error of the last minute, measured on a sample of flows.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[allow(missing_docs)]
+pub struct MeasuredReport {
+    pub wrong: u64,
+    pub asked: u64,
+    pub flows: u64,
+    pub low: f64,
+    pub high: f64,
+    pub worst: f64,
+}
+
+impl From<Measurement> for MeasuredReport {
+    fn from(measurement: Measurement) -> MeasuredReport {
+        let MeasuredError { wrong, asked, flows, low, high, .. } = measurement.last;
+        MeasuredReport { wrong, asked, flows, low, high, worst: measurement.worst }
     }
 }
 
@@ -179,6 +208,7 @@ impl Summary {
             errors: errors.map(|errors| {
                 ErrorReport::new(errors, outcome.alerts.difference.unwrap_or_default())
             }),
+            error: CurrentError { measured: outcome.measured.map(MeasuredReport::from) },
             speed: Speed { seconds, packets_per_second },
             trace: context.trace,
             seed: None,

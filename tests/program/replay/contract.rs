@@ -9,8 +9,8 @@ use super::wire::{ACK, FIN, RST, SYN, Wire};
 use crate::runner::{Folder, count, json, replay};
 
 /// The names of the contract, then those that we add.
-const NAMES: [(&str, &[&str], &[&str]); 8] = [
-    ("", &["trace", "store", "flows", "lookups", "alerts", "errors", "speed"], &["seed"]),
+const NAMES: [(&str, &[&str], &[&str]); 9] = [
+    ("", &["trace", "store", "flows", "lookups", "alerts", "errors", "error", "speed"], &["seed"]),
     (
         "/trace",
         &["packets", "tcp_packets", "skipped", "link_types", "first_time", "last_time", "damaged"],
@@ -63,6 +63,7 @@ const NAMES: [(&str, &[&str], &[&str]); 8] = [
         ],
         &["dont_know_absent_rate"],
     ),
+    ("/error/measured", &["wrong", "asked", "flows", "low", "high", "worst"], &[]),
     ("/speed", &["seconds", "packets_per_second"], &[]),
 ];
 
@@ -81,6 +82,7 @@ fn the_summary_has_the_names_of_the_contract() {
         }
     }
     assert!(replay("", &[&trace])["errors"].is_null(), "errors only with --verify");
+    assert!(replay("--sample none", &[&trace])["error"]["measured"].is_null());
 }
 
 /// Two flows of five and three packets, a FIN, a RST, both counted by hand.
