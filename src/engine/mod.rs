@@ -18,6 +18,7 @@
 //! | `build` | from the specification of a store to its shards |
 //! | `shadow`, [`errors`] | the exact table beside a store, and the errors it finds |
 //! | [`sample`], `seconds` | an exact table of some flows, always on: the measured error; what is decided once per second |
+//! | [`overload`] | when new flows are too many for pending table or store |
 //! | [`alerts`] | alerts merged in packet order, limited, to the [`Sink`] |
 //! | [`thresholds`] | floods, scans and storms, in sketches of their own |
 //! | [`observer`], `active_rules` | what a run shows of itself meanwhile; other rules on the way |
@@ -40,6 +41,7 @@ mod dispatch;
 pub mod errors;
 mod lookup_cache;
 pub mod observer;
+pub mod overload;
 pub mod plan;
 mod pool;
 pub mod run;
@@ -65,6 +67,7 @@ pub use clock::Phase;
 pub use dispatch::Watch;
 pub use errors::{ErrorKind, Errors};
 pub use observer::{Observer, Request, Snapshot};
+pub use overload::{OverloadEvent, OverloadStatus, OverloadTotals};
 pub use run::run;
 pub use run_plan::{RunError, RunPlan, RunResult};
 pub use sample::{MeasuredError, Measurement};

@@ -17,7 +17,7 @@ use super::observer::{Observer, Request, Snapshot};
 use super::pool::{WorkerLost, WorkerPool};
 use super::run_plan::{RunError, RunPlan, RunResult};
 use super::sample::{Sample, WindowCounts};
-use super::seconds::Seconds;
+use super::seconds::{SecondOutput, Seconds};
 use super::shadow::Scope;
 use super::stages::{RunStage, StageSettings, build_stages};
 use super::stats::ShardStats;
@@ -25,6 +25,7 @@ use super::thresholds::Losses;
 use super::thresholds::stage::ThresholdHits;
 use crate::capture::parse::Parser;
 use crate::capture::{CaptureError, FrameCounts, PacketSource};
+use crate::time::NANOS_PER_SEC;
 use acsm_filters::pending::PendingStats;
 use acsm_filters::{Epoch, StoreStats};
 
@@ -68,7 +69,7 @@ pub fn run(
             dispatcher,
             frames: FrameCounts::default(),
             found: BatchAlerts::default(),
-            seconds: Seconds::default(),
+            seconds: Seconds::new(plan.startup_nanos.div_ceil(NANOS_PER_SEC)),
         };
         run.drive(source, parser, stop, observer)
     })
@@ -97,9 +98,7 @@ impl Run<'_, '_> {
             let more = self.fill(source, parser, &mut batch);
             self.send(batch)?;
             self.dispatcher.note_losses(source.lost_frames());
-            for (minute, error) in self.seconds.take_minutes() {
-                observer.minute(minute, &error);
-            }
+            self.announce(observer);
             let request = observer.batch(self.frames.packets);
             if source.may_wait() || !matches!(request, Request::Continue) {
                 self.complete_all()?;
@@ -119,9 +118,8 @@ impl Run<'_, '_> {
             }
         };
         self.complete_all()?;
-        for (minute, error) in self.seconds.take_minutes() {
-            observer.minute(minute, &error);
-        }
+        self.end_last_second()?;
+        self.announce(observer);
         self.finish(failure)
     }
 
@@ -159,10 +157,34 @@ impl Run<'_, '_> {
             seconds.add(&mut output.seconds);
         })?;
         let Some(batch) = received else { return Ok(false) };
-        seconds.complete();
         merger.merge(batch.packets.as_slice(), found)?;
+        seconds.complete().iter().try_for_each(|event| merger.overload(event))?;
         pool.recycle(batch);
         Ok(true)
+    }
+
+    /// Tells what was found out at the ends of seconds and minutes.
+    fn announce(&mut self, observer: &mut dyn Observer) {
+        for (minute, error) in self.seconds.take_minutes() {
+            observer.minute(minute, &error);
+        }
+        for event in self.seconds.take_overloads() {
+            observer.overload(&event);
+        }
+    }
+
+    /// At the end of the run: the load of the second that it ended in.
+    fn end_last_second(&mut self) -> Result<(), RunError> {
+        let Run { pool, merger, seconds, .. } = self;
+        let mut output = SecondOutput::default();
+        pool.each_stage(|stage| {
+            if let RunStage::Shard(stage) = stage {
+                stage.end_second(&mut output);
+                seconds.add(&mut output);
+            }
+        })?;
+        seconds.complete().iter().try_for_each(|event| merger.overload(event))?;
+        Ok(())
     }
 
     fn complete_all(&mut self) -> Result<(), RunError> {
@@ -180,7 +202,10 @@ impl Run<'_, '_> {
             shards: totals.shards,
             batch_nanos: self.pool.durations(),
             store: totals.store,
+            pending: totals.pending,
+            pending_lifetime_seconds: self.seconds.pending_lifetime_seconds(),
             measured: totals.sampled.map(|last| self.seconds.measurement(&last)),
+            overloads: self.seconds.overloads(),
             shown,
             suppressed,
             losses: totals.losses,
@@ -201,7 +226,9 @@ impl Run<'_, '_> {
             errors: totals.errors,
             store: totals.store,
             pending: totals.pending,
+            pending_lifetime_seconds: self.seconds.pending_lifetime_seconds(),
             measured: totals.sampled.map(|last| self.seconds.measurement(&last)),
+            overloads: self.seconds.overloads(),
             alerts: self.merger.finish(),
             losses: totals.losses,
             one_way: self.dispatcher.is_one_way(),

@@ -6,6 +6,7 @@ use super::active_rules::{ActiveRules, carried_over};
 use super::alerts::merge::BatchAlerts;
 use super::batch::{Event, NewSecond, PacketBatch};
 use super::build::build_shards;
+use super::overload::SecondLoad;
 use super::pool::Stage;
 use super::sample::Sample;
 use super::seconds::SecondOutput;
@@ -52,6 +53,10 @@ pub struct ShardStage {
     pub sample: Option<Sample>,
     /// The events of sampled flows: a buffer that is reused.
     sampled: Vec<(Event, Answer)>,
+    /// The second of packet time.
+    second: Option<u64>,
+    /// What the shard had to do up to its beginning.
+    load: SecondLoad,
     active: Arc<ActiveRules>,
     half_open: [bool; State::LIMIT],
     held: [bool; State::LIMIT],
@@ -86,6 +91,8 @@ pub fn build_stages(
             shard,
             shadow,
             sampled: Vec::with_capacity(SAMPLED_EVENTS),
+            second: None,
+            load: SecondLoad::default(),
             sample: settings.sample.map(|flows| Sample::new(store, flows)).transpose()?,
             active: Arc::clone(active),
             half_open: active.rules.machine.half_open(),
@@ -137,7 +144,18 @@ impl ShardStage {
         self.process_events(batch, events, output);
     }
 
+    /// Tells the load of the second that ends.
+    pub fn end_second(&mut self, output: &mut SecondOutput) {
+        if let Some(second) = self.second {
+            let load = SecondLoad::new(&self.shard.store_stats(), self.shard.pending_stats());
+            output.loads.push((second, load.since(self.load)));
+            self.load = load;
+        }
+    }
+
     fn begin_second(&mut self, second: u64, output: &mut SecondOutput) {
+        self.end_second(output);
+        self.second = Some(second);
         if let Some(sample) = &mut self.sample {
             sample.begin_second(second, |minute, counts| output.minutes.push((minute, counts)));
         }

@@ -2,6 +2,7 @@
 
 mod admission;
 mod machine_properties;
+mod overload;
 mod rules_files;
 mod sample;
 mod tcp_connection;

@@ -5,7 +5,8 @@ use serde_json::{Map, Value};
 
 use super::prediction::Prediction;
 use crate::engine::{
-    AlertDifference, Errors, Lookups, MeasuredError, Measurement, RunPlan, RunResult,
+    AlertDifference, Errors, Lookups, MeasuredError, Measurement, OverloadTotals, RunPlan,
+    RunResult,
 };
 use crate::report::trace::TraceReport;
 use crate::seed::Seed;
@@ -25,6 +26,7 @@ pub struct Summary {
     pub alerts: AlertReport,
     pub errors: Option<ErrorReport>,
     pub error: CurrentError,
+    pub overload: OverloadReport,
     pub speed: Speed,
     /// The seed of a replay. A live run shows its own with its interfaces.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -65,6 +67,8 @@ pub struct PendingReport {
     pub slots: u64,
     pub bits: u64,
     pub used: u64,
+    /// `None` if no flow arrived in the last second.
+    pub lifetime_seconds: Option<f64>,
     pub inserted: u64,
     pub admitted: u64,
     pub retired: u64,
@@ -72,10 +76,26 @@ pub struct PendingReport {
 }
 
 impl PendingReport {
-    fn new(stats: PendingStats) -> PendingReport {
+    fn new(stats: PendingStats, lifetime_seconds: Option<f64>) -> PendingReport {
         let PendingStats { slots, used, inserted, admitted, retired, lost } = stats;
         let bits = PendingTable::bits(slots);
-        PendingReport { slots, bits, used, inserted, admitted, retired, lost }
+        PendingReport { slots, bits, used, lifetime_seconds, inserted, admitted, retired, lost }
+    }
+}
+
+/// Times in which new flows were too many for the pending table or the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[allow(missing_docs)]
+pub struct OverloadReport {
+    pub entered: u64,
+    pub over: u64,
+    pub seconds: u64,
+}
+
+impl From<OverloadTotals> for OverloadReport {
+    fn from(totals: OverloadTotals) -> OverloadReport {
+        let OverloadTotals { entered, over, seconds, .. } = totals;
+        OverloadReport { entered, over, seconds }
     }
 }
 
@@ -192,7 +212,9 @@ impl Summary {
         let errors = outcome.errors.as_ref();
         Summary {
             store: store_report(outcome, &context),
-            pending: outcome.pending.map(PendingReport::new),
+            pending: outcome
+                .pending
+                .map(|stats| PendingReport::new(stats, outcome.pending_lifetime_seconds)),
             flows: FlowReport {
                 inserted: stats.inserted,
                 deleted: stats.deleted,
@@ -209,6 +231,7 @@ impl Summary {
                 ErrorReport::new(errors, outcome.alerts.difference.unwrap_or_default())
             }),
             error: CurrentError { measured: outcome.measured.map(MeasuredReport::from) },
+            overload: outcome.overloads.into(),
             speed: Speed { seconds, packets_per_second },
             trace: context.trace,
             seed: None,

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde_json::{Map, Value};
 
-use super::json::{ErrorReport, StoreReport, Summary};
+use super::json::{ErrorReport, OverloadReport, StoreReport, Summary};
 use crate::engine::{Measurement, RunResult};
 use crate::report::format::{FAINT, HEADING, bytes, duration, grouped, percent};
 
@@ -86,6 +86,7 @@ fn store(out: &mut impl Write, summary: &Summary, outcome: &RunResult) -> io::Re
     recycled(out, summary)?;
     gate(out, store)?;
     pending(out, summary)?;
+    overload(out, summary)?;
     capacity(out, store)?;
     let (batch, sweep) = (&outcome.batch_nanos, &outcome.shards.sweep_nanos);
     writeln!(
@@ -160,6 +161,21 @@ fn pending(out: &mut impl Write, summary: &Summary) -> io::Result<()> {
         out,
         "  pending      {inserted} flows, {admitted} admitted to the store, {lost} lost; {memory} beside \
          the store"
+    )
+}
+
+/// Times in which new flows were too many, if there were any.
+fn overload(out: &mut impl Write, summary: &Summary) -> io::Result<()> {
+    let OverloadReport { entered, over, seconds } = summary.overload;
+    if entered == 0 {
+        return Ok(());
+    }
+    let until = if over < entered { ", the last one not over" } else { "" };
+    writeln!(
+        out,
+        "  overload     {} times new flows were too many, for {} s in all{until}",
+        grouped(entered),
+        grouped(seconds)
     )
 }
 

@@ -9,8 +9,12 @@ use super::wire::{ACK, FIN, RST, SYN, Wire};
 use crate::runner::{Folder, count, json, replay};
 
 /// The names of the contract, then those that we add.
-const NAMES: [(&str, &[&str], &[&str]); 9] = [
-    ("", &["trace", "store", "flows", "lookups", "alerts", "errors", "error", "speed"], &["seed"]),
+const NAMES: [(&str, &[&str], &[&str]); 10] = [
+    (
+        "",
+        &["trace", "store", "flows", "lookups", "alerts", "errors", "error", "overload", "speed"],
+        &["seed"],
+    ),
     (
         "/trace",
         &["packets", "tcp_packets", "skipped", "link_types", "first_time", "last_time", "damaged"],
@@ -64,6 +68,7 @@ const NAMES: [(&str, &[&str], &[&str]); 9] = [
         &["dont_know_absent_rate"],
     ),
     ("/error/measured", &["wrong", "asked", "flows", "low", "high", "worst"], &[]),
+    ("/overload", &["entered", "over", "seconds"], &[]),
     ("/speed", &["seconds", "packets_per_second"], &[]),
 ];
 
