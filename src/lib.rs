@@ -58,7 +58,7 @@
 //! 21. `src/report/alert/output.rs`: the sink: writes whole lines
 //! 22. `src/report/alert/eve.rs`: its line
 //!
-//! `src/capture/file/buffer.rs` reads the blocks. Small types and helpers are in 6 more: `src/time.rs`, `src/flow/mod.rs`, `src/machine/rule.rs`,
+//! `src/capture/file/buffer.rs` reads the blocks. Small types and helpers are in 7 more: `src/engine/stages.rs`, `src/time.rs`, `src/flow/mod.rs`, `src/machine/rule.rs`,
 //! `src/engine/stats.rs`, `crates/filters/src/memory.rs`, `crates/filters/src/state.rs`.
 //!
 //! ```

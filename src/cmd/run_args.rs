@@ -18,6 +18,7 @@ use crate::engine::{Lookups, RunError, RunPlan, RunResult, Watch};
 use crate::report::format::{bytes, grouped};
 use crate::report::replay::Prediction;
 use crate::seed::Seed;
+use crate::units::parse_count;
 use acsm_filters::pending::PendingTable;
 use acsm_filters::{Backend, Sizing};
 
@@ -42,6 +43,10 @@ pub struct RunArgs {
     #[arg(long, help_heading = OUTPUT)]
     pub verify: bool,
 
+    /// Measure the error of the store on this many flows, beside an exact table of those; or none
+    #[arg(long, help_heading = OUTPUT, value_name = "FLOWS|none", default_value = "4096", value_parser = parse_sample)]
+    pub sample: SampleChoice,
+
     /// Show each packet between two addresses, with the state in the store and the true state
     #[arg(long, help_heading = OUTPUT, value_name = "SRC,DST", value_parser = parse_watch)]
     pub watch: Option<Watch>,
@@ -65,6 +70,24 @@ pub struct RunArgs {
     /// Print the configuration of the store before starting
     #[arg(short, long, help_heading = OUTPUT)]
     pub verbose: bool,
+}
+
+/// Flows in a sample, or none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SampleChoice(Option<u64>);
+
+/// The most flows of a sample, which takes about 250 bytes for each.
+const SAMPLE_FLOWS_MAX: u64 = 1 << 24;
+
+fn parse_sample(text: &str) -> Result<SampleChoice, String> {
+    match text {
+        "none" => Ok(SampleChoice(None)),
+        text => match parse_count(text) {
+            Ok(flows @ 1..=SAMPLE_FLOWS_MAX) => Ok(SampleChoice(Some(flows))),
+            Ok(_) => Err(format!("a sample has 1 to {SAMPLE_FLOWS_MAX} flows")),
+            Err(error) => Err(format!("{error}; write a number of flows (4096), or none")),
+        },
+    }
 }
 
 fn parse_watch(text: &str) -> Result<Watch, String> {
@@ -98,6 +121,7 @@ impl RunArgs {
             workers: self.workers.map_or(cores.min(16), usize::from),
             top_talkers: false,
             verify: self.verify,
+            sample: self.sample.0,
             stopwatch: stopwatch_nanos,
         };
         self.store.check_variants(plan.store.backend).map_err(spec_message::usage)?;

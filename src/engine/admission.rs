@@ -203,6 +203,13 @@ impl Pending {
         self.apply((event.id, false), epoch_of(packet.time), |_, _| Fate::Pending(flow));
     }
 
+    /// Forgets all flows but those to `keep`, in an unbounded table.
+    pub fn retain(&mut self, keep: impl Fn(FlowId) -> bool) {
+        if let Pending::Unbounded(flows) = self {
+            flows.flows.retain(|id, _| keep(*id));
+        }
+    }
+
     /// Counts; those of the unbounded table are not kept.
     pub fn stats(&self) -> PendingStats {
         match self {

@@ -12,7 +12,7 @@ use super::warm_up::WarmUp;
 use crate::capture::parse::Parser;
 use crate::capture::{CaptureError, FrameCounts, PacketSlots, PacketSource};
 use crate::flow::{Direction, FlowGroup, FlowId, Keyer, Packet};
-use crate::time::Timestamp;
+use crate::time::{NANOS_PER_SEC, Timestamp};
 use acsm_filters::Epoch;
 
 /// Packets that are handled together, at most.
@@ -57,6 +57,8 @@ pub struct Dispatcher {
     /// The context of packets before `next_change`, where nothing but time changes it.
     context: PacketContext,
     next_change: Timestamp,
+    /// The latest second that has begun, if any has.
+    second: Option<u64>,
     /// The latest time of a packet…
     latest: Timestamp,
     /// …and of an idle tick.
@@ -80,6 +82,7 @@ impl Dispatcher {
             top: plan.top_talkers.then(TopTalkers::default),
             context,
             next_change: Timestamp::default(),
+            second: None,
             latest: Timestamp::default(),
             idle_until: Timestamp::default(),
             lost_frames: 0,
@@ -144,6 +147,9 @@ impl Dispatcher {
             }
         } else {
             for ((packet, flow), index) in indexed {
+                if packet.time >= self.next_change {
+                    self.pass_to(packet.time, index, events);
+                }
                 let context = self.context_of(packet, flow);
                 events.add(packet, flow, index, context);
             }
@@ -151,12 +157,32 @@ impl Dispatcher {
         self.latest = self.latest.max(latest);
     }
 
-    fn context_of(&mut self, packet: &Packet, flow: (FlowId, Direction)) -> PacketContext {
-        if packet.time >= self.next_change {
-            self.context.tick = self.clock.advance(packet.time);
-            self.warm_up.pass_to(packet.time);
-            self.next_change = self.clock.next_change().min(self.warm_up.next_change());
+    /// Lets time pass to that of the packet at `index`.
+    fn pass_to(&mut self, time: Timestamp, index: u32, events: &mut ShardedEvents) {
+        self.context.tick = self.clock.advance(time);
+        self.warm_up.pass_to(time);
+        let next_second = self.begin_second(time, index, events);
+        let next_change = self.clock.next_change().min(self.warm_up.next_change());
+        self.next_change = next_change.min(next_second);
+    }
+
+    /// Notes that a second begins with the packet at `index`, if one does. Returns when the next one
+    /// does.
+    fn begin_second(
+        &mut self,
+        time: Timestamp,
+        index: u32,
+        events: &mut ShardedEvents,
+    ) -> Timestamp {
+        let second = time.as_nanos() / NANOS_PER_SEC;
+        if self.second.is_none_or(|latest| second > latest) {
+            self.second = Some(second);
+            events.add_second(second, index);
         }
+        Timestamp::new(self.second.map_or(0, |second| second + 1), 0)
+    }
+
+    fn context_of(&mut self, packet: &Packet, flow: (FlowId, Direction)) -> PacketContext {
         let (id, direction) = self.connection_of(packet, flow);
         self.warm_up.observe_direction(id, direction);
         self.context.no_session_muted = self.mutes_no_session();
@@ -179,7 +205,10 @@ impl Dispatcher {
     }
 
     /// Lets time pass without a packet.
-    pub fn idle(&mut self, now: Timestamp) -> IdleTick {
+    pub fn idle(&mut self, now: Timestamp, events: &mut ShardedEvents) -> IdleTick {
+        if self.second.is_some() {
+            self.begin_second(now, 0, events);
+        }
         self.idle_until = self.idle_until.max(now);
         self.next_change = Timestamp::default();
         IdleTick { until: now, aged: self.clock.idle(now) }

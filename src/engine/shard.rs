@@ -46,6 +46,9 @@ pub struct ShardWork<'a> {
     pub given: Option<&'a [Lookup]>,
     /// Which results are wanted.
     pub wanted: Wanted,
+    /// Flows whose [sampling bits](crate::flow::FlowId::sampling_bits) are below this are sampled: 0
+    /// for none, 2³² for all.
+    pub sampled_below: u64,
 }
 
 impl ShardWork<'_> {
@@ -102,6 +105,8 @@ pub struct ShardOutput {
     pub alerts: Vec<RawAlert>,
     /// One for each event, in order, if wanted.
     pub answers: Vec<Answer>,
+    /// The events of sampled flows, in order.
+    pub sampled: Vec<(Event, Answer)>,
 }
 
 /// What a shard answered for one event.

@@ -106,6 +106,17 @@ impl FlowId {
         (self.0 >> 92) as u32
     }
 
+    /// 32 bits that decide whether a flow belongs to a sample. They depend on all bits of salt and
+    /// fingerprint, so the flows of a sample have no line, bucket or fingerprint in common; and not on
+    /// the position bits, in which the two directions of a connection may differ.
+    #[inline]
+    pub const fn sampling_bits(self) -> u32 {
+        // Without the bits of the shard, which its flows share, and the one that `reverse` changes: both
+        // directions of a connection are in a sample.
+        let bits = ((self.0 >> 64) as u64) << 5;
+        (bits.wrapping_mul(GOLDEN) >> 32) as u32
+    }
+
     /// The shard of the flow.
     pub const fn shard(self) -> usize {
         (self.0 >> 124) as usize
@@ -239,6 +250,23 @@ mod tests {
         }
         let words = [3_u64, 1 << 63].map(u64::to_le_bytes);
         assert_eq!(key.digest_bytes(words.as_flattened()), key.digest([3, 1 << 63]));
+    }
+
+    #[test]
+    fn sampling_bits_halve_the_flows_of_every_shard() {
+        let key = HashKey::from_seed(9);
+        let mut sampled = [[0_u32; 3]; FlowId::SHARDS];
+        for flow in 0..160_000_u64 {
+            let id = FlowId(key.digest([flow]));
+            let level = id.sampling_bits().leading_zeros();
+            for (wanted, count) in [0, 1, 5].into_iter().zip(&mut sampled[id.shard()]) {
+                *count += u32::from(level >= wanted);
+            }
+        }
+        for [all, half, few] in sampled {
+            assert!((9_600..10_400).contains(&all), "{all}");
+            assert!(half.abs_diff(all / 2) < 300 && few.abs_diff(all / 32) < 100, "{half} {few}");
+        }
     }
 
     #[test]

@@ -8,6 +8,7 @@ use super::limits::{AlertLimits, Suppressed};
 use super::{Alert, Sink, WatchStep};
 use crate::engine::active_rules::ActiveRules;
 use crate::engine::batch::Event;
+use crate::engine::overload::OverloadEvent;
 use crate::engine::thresholds::ThresholdHit;
 use crate::flow::{FlowKey, Keyer, Packet};
 use crate::machine::{RuleId, RuleSet};
@@ -177,6 +178,12 @@ impl<'a> AlertMerger<'a> {
     /// Alerts shown, by rule, and suppressed, by reason, so far.
     pub fn so_far(&self) -> ([u64; RuleSet::LIMIT], Suppressed) {
         (self.limits.shown, self.limits.suppressed)
+    }
+
+    /// Passes on the beginning or the end of an overload.
+    pub fn overload(&mut self, event: &OverloadEvent) -> io::Result<()> {
+        self.sink.overload(event)?;
+        self.sink.flush()
     }
 
     /// Replaces the rules.

@@ -159,6 +159,7 @@ impl<S: Store<Key: PacketKey>> Pair<'_, S> {
             rules: &shard_rules(self.rules, &half_open, mode.touch_absent),
             given: mode.open_loop.then_some(&given),
             wanted: Wanted::AlertsAndAnswers,
+            sampled_below: 0,
         };
         let mut output = ShardOutput::default();
         self.cached.process(&work, &mut output);

@@ -171,6 +171,7 @@ impl Run {
             rules: &shard_rules(&self.rules, &half_open, false),
             given: None,
             wanted: Wanted::AlertsAndAnswers,
+            sampled_below: 0,
         };
         let mut output = ShardOutput::default();
         self.shard.process(&work, &mut output);

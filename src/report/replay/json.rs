@@ -4,10 +4,12 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::prediction::Prediction;
-use crate::engine::{AlertDifference, Errors, Lookups, RunPlan, RunResult};
+use crate::engine::{
+    AlertDifference, Errors, Lookups, MeasuredError, Measurement, OverloadTotals, RunPlan,
+    RunResult,
+};
 use crate::report::trace::TraceReport;
 use crate::seed::Seed;
-use crate::time::NANOS_PER_SEC;
 use acsm_filters::pending::{PendingStats, PendingTable};
 use acsm_filters::{Backend, RecycleAt, Sizing};
 
@@ -22,6 +24,8 @@ pub struct Summary {
     pub lookups: LookupReport,
     pub alerts: AlertReport,
     pub errors: Option<ErrorReport>,
+    pub error: CurrentError,
+    pub overload: OverloadReport,
     pub speed: Speed,
     /// The seed of a replay. A live run shows its own with its interfaces.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -62,6 +66,7 @@ pub struct PendingReport {
     pub slots: u64,
     pub bits: u64,
     pub used: u64,
+    /// `None` if no flow arrived in the last second.
     pub lifetime_seconds: Option<f64>,
     pub inserted: u64,
     pub admitted: u64,
@@ -70,13 +75,52 @@ pub struct PendingReport {
 }
 
 impl PendingReport {
-    /// `seconds`: how long the trace is.
-    fn new(stats: PendingStats, seconds: f64) -> PendingReport {
+    fn new(stats: PendingStats, lifetime_seconds: Option<f64>) -> PendingReport {
         let PendingStats { slots, used, inserted, admitted, retired, lost } = stats;
         let bits = PendingTable::bits(slots);
-        let lifetime_seconds =
-            (inserted > 0 && seconds > 0.0).then(|| slots as f64 * seconds / inserted as f64);
         PendingReport { slots, bits, used, lifetime_seconds, inserted, admitted, retired, lost }
+    }
+}
+
+/// Times in which new flows were too many for the pending table or the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[allow(missing_docs)]
+pub struct OverloadReport {
+    pub entered: u64,
+    pub over: u64,
+    pub seconds: u64,
+}
+
+impl From<OverloadTotals> for OverloadReport {
+    fn from(totals: OverloadTotals) -> OverloadReport {
+        let OverloadTotals { entered, over, seconds, .. } = totals;
+        OverloadReport { entered, over, seconds }
+    }
+}
+
+/// The error of the store at the end.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct CurrentError {
+    /// On a sample of flows; `None` with `--sample none`.
+    pub measured: Option<MeasuredReport>,
+}
+
+/// The error of the last minute, measured on a sample of flows.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[allow(missing_docs)]
+pub struct MeasuredReport {
+    pub wrong: u64,
+    pub asked: u64,
+    pub flows: u64,
+    pub low: f64,
+    pub high: f64,
+    pub worst: f64,
+}
+
+impl From<Measurement> for MeasuredReport {
+    fn from(measurement: Measurement) -> MeasuredReport {
+        let MeasuredError { wrong, asked, flows, low, high, .. } = measurement.last;
+        MeasuredReport { wrong, asked, flows, low, high, worst: measurement.worst }
     }
 }
 
@@ -153,11 +197,11 @@ impl Summary {
         let packets_per_second = if seconds > 0.0 { packets / seconds } else { 0.0 };
         let stats = &outcome.store;
         let errors = outcome.errors.as_ref();
-        let span_nanos = outcome.frames.span.map_or(0, |(first, last)| last.since(first));
-        let trace_seconds = span_nanos as f64 / NANOS_PER_SEC as f64;
         Summary {
             store: store_report(outcome, &context),
-            pending: outcome.pending.map(|stats| PendingReport::new(stats, trace_seconds)),
+            pending: outcome
+                .pending
+                .map(|stats| PendingReport::new(stats, outcome.pending_lifetime_seconds)),
             flows: FlowReport {
                 inserted: stats.inserted,
                 deleted: stats.deleted,
@@ -174,6 +218,8 @@ impl Summary {
             errors: errors.map(|errors| {
                 ErrorReport::new(errors, outcome.alerts.difference.unwrap_or_default())
             }),
+            error: CurrentError { measured: outcome.measured.map(MeasuredReport::from) },
+            overload: outcome.overloads.into(),
             speed: Speed { seconds, packets_per_second },
             trace: context.trace,
             seed: None,

@@ -4,8 +4,8 @@ use std::io::{self, Write};
 
 use serde_json::{Map, Value};
 
-use super::json::{ErrorReport, StoreReport, Summary};
-use crate::engine::RunResult;
+use super::json::{ErrorReport, OverloadReport, StoreReport, Summary};
+use crate::engine::{Measurement, RunResult};
 use crate::report::format::{FAINT, HEADING, bytes, duration, grouped, percent};
 use acsm_filters::Expire;
 
@@ -87,15 +87,10 @@ fn store(out: &mut impl Write, summary: &Summary, outcome: &RunResult) -> io::Re
         grouped(lookups.dont_know),
         percent(lookups.dont_know, asked)
     )?;
-    if store.hashes > 0 {
-        writeln!(
-            out,
-            "  theory       {:.1e} of lookups wrong at this load, {:.1e} at what it was made for",
-            store.predicted_error, store.planned_error
-        )?;
-    }
+    error(out, summary, outcome)?;
     recycled(out, summary)?;
     pending(out, summary)?;
+    overload(out, summary)?;
     capacity(out, store)?;
     let (batch, sweep) = (&outcome.batch_nanos, &outcome.shards.sweep_nanos);
     writeln!(
@@ -106,6 +101,31 @@ fn store(out: &mut impl Write, summary: &Summary, outcome: &RunResult) -> io::Re
         duration(sweep.quantile(0.5)),
         duration(sweep.quantile(0.99))
     )
+}
+
+/// The error measured on a sample of flows; and the predicted one, where the sample says too little.
+fn error(out: &mut impl Write, summary: &Summary, outcome: &RunResult) -> io::Result<()> {
+    if let Some(Measurement { last, worst }) = &outcome.measured {
+        writeln!(
+            out,
+            "  error        {} of {} lookups of {} sampled flows wrong in the last minute, at most {:.1e}; \
+             worst minute {worst:.1e}",
+            grouped(last.wrong),
+            grouped(last.asked),
+            grouped(last.flows),
+            last.high
+        )?;
+    }
+    let store = &summary.store;
+    let is_thin = outcome.measured.as_ref().is_none_or(|measured| measured.last.is_thin());
+    if store.hashes > 0 && is_thin {
+        writeln!(
+            out,
+            "  theory       {:.1e} of lookups wrong at this load, {:.1e} at what it was made for",
+            store.predicted_error, store.planned_error
+        )?;
+    }
+    Ok(())
 }
 
 /// How often a recycling store was recycled.
@@ -127,6 +147,21 @@ fn pending(out: &mut impl Write, summary: &Summary) -> io::Result<()> {
         out,
         "  pending      {inserted} flows, {admitted} admitted to the store, {lost} lost; {memory} beside \
          the store"
+    )
+}
+
+/// Times in which new flows were too many, if there were any.
+fn overload(out: &mut impl Write, summary: &Summary) -> io::Result<()> {
+    let OverloadReport { entered, over, seconds } = summary.overload;
+    if entered == 0 {
+        return Ok(());
+    }
+    let until = if over < entered { ", the last one not over" } else { "" };
+    writeln!(
+        out,
+        "  overload     {} times new flows were too many, for {} s in all{until}",
+        grouped(entered),
+        grouped(seconds)
     )
 }
 

@@ -9,10 +9,13 @@ use super::wire::{ACK, FIN, RST, SYN, Wire};
 use crate::runner::{Folder, count, json, replay};
 
 /// The names of the contract, then those that we add.
-const NAMES: [(&str, &[&str], &[&str]); 9] = [
+const NAMES: [(&str, &[&str], &[&str]); 11] = [
     (
         "",
-        &["trace", "store", "pending", "flows", "lookups", "alerts", "errors", "speed"],
+        &[
+            "trace", "store", "pending", "flows", "lookups", "alerts", "errors", "error",
+            "overload", "speed",
+        ],
         &["seed"],
     ),
     (
@@ -71,6 +74,8 @@ const NAMES: [(&str, &[&str], &[&str]); 9] = [
         ],
         &["dont_know_absent_rate"],
     ),
+    ("/error/measured", &["wrong", "asked", "flows", "low", "high", "worst"], &[]),
+    ("/overload", &["entered", "over", "seconds"], &[]),
     ("/speed", &["seconds", "packets_per_second"], &[]),
 ];
 
@@ -88,9 +93,10 @@ fn the_summary_has_the_names_of_the_contract() {
             assert!(contract.contains(&name) || ours.contains(&name), "{pointer}: what is {name}?");
         }
     }
-    let other = replay("--preset paper", &[&trace]);
+    let other = replay("--preset paper --sample none", &[&trace]);
     assert!(other["errors"].is_null(), "errors only with --verify");
     assert!(other["pending"].is_null(), "no pending table in preset paper");
+    assert!(other["error"]["measured"].is_null(), "--sample none");
 }
 
 /// Two flows of five and three packets, a FIN, a RST, both counted by hand.

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use acsm::engine::compare::{ComparePlan, Feedback, StoreRun};
+use acsm::engine::sample::DEFAULT_FLOWS;
 use acsm::engine::{ActiveRules, Alert, Phase, RunPlan, Sink, WatchStep};
 use acsm::flow::{FlowKeyKind, Keyer};
 use acsm::machine::{Preset, Rules};
@@ -37,6 +38,7 @@ pub fn replay_plan(backend: Backend, workers: usize) -> RunPlan {
         workers,
         top_talkers: false,
         verify: false,
+        sample: Some(DEFAULT_FLOWS),
         stopwatch: nanos,
     }
 }
