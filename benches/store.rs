@@ -106,7 +106,9 @@ fn main() {
         let bits = spec.sizing().map_or(0.0, |sizing| sizing.bits_per_flow);
         println!("{name:28} {alone:10.1} {fetched:10.1}  {bits:9.1}");
     };
-    for (name, expire) in [("timer", Expire::Timer), ("none", Expire::None)] {
+    for (name, expire) in
+        [("timer", Expire::Timer), ("stamps", Expire::Stamps), ("none", Expire::None)]
+    {
         for backend in [Backend::Kbf, Backend::Sbf, Backend::Bhbf, Backend::Fcf, Backend::Exact] {
             let spec = StoreSpec { expire, flows: count.into(), ..StoreSpec::new(backend, 6) };
             row(&format!("{} 0.01, {name}", backend.name()), spec);

@@ -124,7 +124,7 @@ impl Shadow {
         Ok(Shadow {
             exact: exact_shard(store.expire != Expire::None, FIRST_FLOWS)?
                 .with_pending(store.pending.map(|_| Pending::Unbounded(Box::default()))),
-            by_store_epochs: store.expire != Expire::Timer,
+            by_store_epochs: !store.expire.is_timed(),
             retains: store.expire == Expire::Recycle && store.retain,
             scope,
             errors: Errors::default(),

@@ -33,7 +33,7 @@ impl<S: Store<Key: PacketKey>> AdmittingStore for Entrance<'_, '_, S> {
         self.admitted = match insertion {
             Insertion::Stored { answer, .. } => Some(answer),
             Insertion::Evicted => Some(None),
-            Insertion::Pending | Insertion::Full => None,
+            Insertion::Full => None,
         };
         self.admitted.is_some()
     }

@@ -12,7 +12,7 @@ use acsm::engine::{ActiveRules, Alert, Phase, RunPlan, Sink, Watch, WatchStep, r
 use acsm::flow::FlowKeyKind;
 use acsm::machine::{Preset, Rules};
 use acsm::time::NANOS_PER_SEC;
-use acsm_filters::{Backend, Expire, GateSpec, LayoutKind, StoreSpec};
+use acsm_filters::{Backend, Expire, StoreSpec};
 use acsm_test_support::plans::replay_plan;
 use acsm_test_support::repository;
 
@@ -76,29 +76,18 @@ fn plan(store: StoreSpec, workers: usize) -> RunPlan {
     plan
 }
 
-/// Gates, watched flows and `--touch all` among them: what replays of generated traces leave out.
+/// Pending tables, watched flows and `--touch all` among them: what replays of generated traces leave out.
 fn cases() -> Vec<RunPlan> {
     let store = |backend, expire| StoreSpec { expire, ..StoreSpec::new(backend, 14) };
-    let gate = |layout, expire| Some(GateSpec { layout, expire, flows: Some(300) });
-    let gated = |gate, store| StoreSpec { gate, ..store };
     let mut cases = vec![
-        plan(store(Backend::Kbf, Expire::Timer), 1),
-        plan(
-            gated(
-                gate(LayoutKind::Blocked(1), Expire::TwoPhase),
-                store(Backend::Kbf, Expire::Timer),
-            ),
-            1,
-        ),
-        plan(
-            gated(gate(LayoutKind::Spread, Expire::Recycle), store(Backend::Fcf, Expire::Timer)),
-            1,
-        ),
+        plan(store(Backend::Kbf, Expire::Stamps), 1),
         plan(store(Backend::Sbf, Expire::Recycle), 1),
         plan(store(Backend::Dbf, Expire::TwoPhase), 1),
         plan(store(Backend::Exact, Expire::Timer), 1),
         plan(StoreSpec { pending: Some(600), ..store(Backend::Kbf, Expire::Timer) }, 1),
         plan(StoreSpec { pending: Some(600), ..store(Backend::Fcf, Expire::Timer) }, 1),
+        plan(store(Backend::Kbf, Expire::Timer), 1),
+        plan(store(Backend::Bhbf, Expire::Timer), 1),
     ];
     for (n, plan) in cases.iter_mut().enumerate() {
         plan.verify = n % 3 != 2;

@@ -146,8 +146,6 @@ pub enum Insertion {
     },
     /// The flow is stored, and the longest idle one was evicted for it.
     Evicted,
-    /// The flow is pending at the gate until its next packet.
-    Pending,
     /// There is no room: the flow is not in, and all others are as they were.
     Full,
 }

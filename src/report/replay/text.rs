@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use super::json::{ErrorReport, StoreReport, Summary};
 use crate::engine::RunResult;
 use crate::report::format::{FAINT, HEADING, bytes, duration, grouped, percent};
+use acsm_filters::Expire;
 
 /// Writes the summary. `outcome` supplies what is not in the JSON document.
 pub fn write(out: &mut impl Write, summary: &Summary, outcome: &RunResult) -> io::Result<()> {
@@ -61,7 +62,11 @@ fn store(out: &mut impl Write, summary: &Summary, outcome: &RunResult) -> io::Re
         (_, 0) => {}
         (false, _) => write!(out, ": {cells} slots of {bits} bits, {used:.1} % in use")?,
         (true, k) => {
-            write!(out, ": {cells} cells of {bits} bits, {k} per flow, {used:.1} % in use")?;
+            let halves = if store.expire == Expire::Timer.name() { "2 × " } else { "" };
+            write!(
+                out,
+                ": {halves}{cells} cells of {bits} bits, {k} per flow, {used:.1} % in use"
+            )?;
         }
     }
     writeln!(out, ", {:.1} bits per flow", store.bits_per_flow)?;
@@ -90,7 +95,6 @@ fn store(out: &mut impl Write, summary: &Summary, outcome: &RunResult) -> io::Re
         )?;
     }
     recycled(out, summary)?;
-    gate(out, store)?;
     pending(out, summary)?;
     capacity(out, store)?;
     let (batch, sweep) = (&outcome.batch_nanos, &outcome.shards.sweep_nanos);
@@ -110,24 +114,6 @@ fn recycled(out: &mut impl Write, summary: &Summary) -> io::Result<()> {
     write!(out, "  recycled     {} times in all shards, at {at}", grouped(flows.recycles))?;
     if flows.moved > 0 {
         write!(out, "; {} flows moved to an active half", grouped(flows.moved))?;
-    }
-    writeln!(out)
-}
-
-/// Flows that the gate held back and flows that passed it.
-fn gate(out: &mut impl Write, store: &StoreReport) -> io::Result<()> {
-    let Some(gate) = &store.gate else { return Ok(()) };
-    let (held, passed) = (grouped(gate.held), grouped(gate.passed));
-    let (kind, memory) = (gate.kind, bytes(gate.bits / 8));
-    write!(
-        out,
-        "  gate         {held} flows held, {passed} passed; {kind}, {memory} of the memory"
-    )?;
-    if gate.recycles > 0 {
-        write!(out, ", full {} times in all shards", grouped(gate.recycles))?;
-    }
-    if gate.dont_know > 0 {
-        write!(out, ", {} times two states seemed right", grouped(gate.dont_know))?;
     }
     writeln!(out)
 }

@@ -10,7 +10,7 @@ use acsm::flow::{FlowKeyKind, Keyer};
 use acsm::machine::{Preset, Rules};
 use acsm::seed::Seed;
 use acsm_filters::digest::HashKey;
-use acsm_filters::{Backend, Budget, Expire, LayoutKind, StoreSpec};
+use acsm_filters::{Backend, Budget, LayoutKind, StoreSpec};
 
 const IDLE_TIMEOUT_NANOS: u64 = 60_000_000_000;
 
@@ -57,7 +57,7 @@ pub fn compare_plan(plan: RunPlan, backends: &[Backend], fp_rates: &[f64]) -> Co
     ComparePlan {
         runs: backends.iter().flat_map(of_store).collect(),
         seeds: vec![plan.seed],
-        timed: plan.store.expire == Expire::Timer,
+        timed: plan.store.expire.is_timed(),
         threads: plan.workers,
         flows_expected: 1 << 16,
         active: plan.active,

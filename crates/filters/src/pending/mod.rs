@@ -140,6 +140,8 @@ struct Place {
 
 /// The width of [`FlowId::salt`].
 const SALT_BITS: u32 = 28;
+/// One line of each shard.
+const LINES_BYTES: u64 = (FlowId::SHARDS * LINE_BYTES) as u64;
 /// The fewest slots of all shards by default.
 const DEFAULT_SLOTS_MIN: u64 = 64 << 10;
 
@@ -153,9 +155,15 @@ impl PendingTable {
         if slots > DEFAULT_SLOTS_MIN { slots } else { DEFAULT_SLOTS_MIN }
     }
 
+    /// The most slots that all shards can have together in this many bytes: whole lines, equally many
+    /// in each shard.
+    pub const fn slots_in(bytes: u64) -> u64 {
+        bytes / LINES_BYTES * (FlowId::SHARDS * SLOTS) as u64
+    }
+
     /// The bits that all shards take, with this many slots together.
     pub const fn bits(slots: u64) -> u64 {
-        lines_per_shard(slots).saturating_mul((FlowId::SHARDS * LINE_BYTES * 8) as u64)
+        lines_per_shard(slots).saturating_mul(8 * LINES_BYTES)
     }
 
     /// An empty shard: one of equal parts of `slots`, rounded up to whole lines.

@@ -5,6 +5,7 @@ mod borrowed;
 mod cap;
 mod conformance;
 mod errors;
+mod halves;
 mod pending;
 mod pending_evidence;
 mod pending_rates;

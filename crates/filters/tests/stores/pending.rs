@@ -250,3 +250,14 @@ fn the_table_is_the_slow_one() {
     // All kinds of ends have been tried.
     assert!(totals.lost.min(totals.admitted).min(totals.retired) > 500, "{totals:?}");
 }
+
+/// As many slots as fit, and no line more.
+#[test]
+fn slots_fit_the_bytes_that_they_are_asked_for() {
+    assert_eq!(PendingTable::slots_in(1023), 0);
+    for bytes in [1024, 1025, 100_000, 1 << 30] {
+        let slots = PendingTable::slots_in(bytes);
+        let taken = |slots| PendingTable::bits(slots) / 8;
+        assert!(taken(slots) <= bytes && taken(slots + 1) > bytes, "{slots} in {bytes}");
+    }
+}
