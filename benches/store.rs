@@ -78,8 +78,12 @@ fn main() {
     let wanted = std::env::args().find_map(|argument| argument.parse().ok());
     let count: u32 = wanted.unwrap_or(1_000_000);
     let mut random = Random::new(1);
-    let keyer =
-        Keyer { kind: FlowKeyKind::Pair, vlan_in_key: false, hash_key: HashKey::from_seed(1) };
+    let keyer = Keyer {
+        kind: FlowKeyKind::Pair,
+        vlan_in_key: false,
+        hash_key: HashKey::from_seed(1),
+        pairs_directions: false,
+    };
     let flow = |n: u32| {
         let src = n.to_be_bytes().into();
         let key =

@@ -235,7 +235,7 @@ def run_once(program, args, stdin, folder):
     with open(stdin or "/dev/null", "rb") as stdin:
         try:
             # By the same name, since the usage line shows it.
-            done = subprocess.run(["acsm", *args], executable=program, cwd=folder,
+            done = subprocess.run(["acsm", *explicit(args)], executable=program, cwd=folder,
                                   stdin=stdin, capture_output=True, timeout=TIMEOUT_SECONDS)
         except subprocess.TimeoutExpired:
             return {"exit code": f"none after {TIMEOUT_SECONDS} s".encode()}
@@ -247,12 +247,17 @@ def run_once(program, args, stdin, folder):
     return written
 
 
-def seeded(args):
-    """With a seed: without one, older builds take 1, others one that follows from the input."""
+def explicit(args):
+    """With what has other defaults in older builds: there the seed is 1 and the preset `paper`."""
     args = [str(arg) for arg in args]
-    needs_one = args[:1] in (["replay"], ["compare"]) and not any("--seed" in arg for arg in args)
-    is_run = not {"--help", "-h", "help"} & set(args)
-    return [*args, "--seed", "1"] if needs_one and is_run else args
+    if {"--help", "-h", "help"} & set(args):
+        return args
+    given = [arg.partition("=")[0] for arg in args]
+    if args[:1] in (["replay"], ["compare"]) and "--seed" not in given:
+        args += ["--seed", "1"]
+    if args[:1] in (["replay"], ["compare"], ["plan"]) and "--preset" not in given:
+        args += ["--preset", "paper"]
+    return args
 
 
 def knows_stamps(program):

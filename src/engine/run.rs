@@ -45,8 +45,10 @@ pub fn run(
         (false, Some(_)) => Some(Scope::Watched),
         (false, None) => None,
     };
+    // A packet of one direction is evidence for the other.
+    let keyer = Keyer { pairs_directions: plan.store.pending.is_some(), ..plan.keyer };
     let settings = StageSettings {
-        keyer: plan.keyer,
+        keyer,
         touch_absent: plan.touch_absent,
         shadow,
         seed: plan.seed,
@@ -54,7 +56,7 @@ pub fn run(
     };
     let stages = build_stages(&plan.store, &plan.active, settings)?;
     let dispatcher = Dispatcher::new(&DispatchPlan {
-        keyer: plan.keyer,
+        keyer,
         phase: plan.phase,
         startup_nanos: plan.startup_nanos,
         watch: plan.watch,
@@ -62,7 +64,7 @@ pub fn run(
     });
     thread::scope(|scope| {
         let pool = WorkerPool::new(stages, plan.workers, plan.stopwatch, scope);
-        let merger = AlertMerger::new(sink, plan.keyer, &plan.active, plan.verify);
+        let merger = AlertMerger::new(sink, keyer, &plan.active, plan.verify);
         let run = Run {
             pool,
             merger,

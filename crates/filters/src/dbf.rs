@@ -265,6 +265,11 @@ impl<const BITS: u32, const AGING: u8, L: LineArray> Store for Dbf<BITS, AGING, 
         Insertion::Stored { shared_cells, answer: None }
     }
 
+    #[inline]
+    fn has_room(&self) -> bool {
+        self.layout.has_room(self.cells.usage())
+    }
+
     fn modify(
         &mut self,
         place: &DbfPlace,

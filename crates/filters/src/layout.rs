@@ -39,6 +39,10 @@ pub(crate) struct CellGroup {
 pub(crate) struct Layout {
     hashes: u32,
     cells: usize,
+    /// How many flows are planned…
+    flows_planned: u64,
+    /// …and how many cells they occupy.
+    cells_planned: u64,
     /// Groups of one flow.
     groups: u32,
     parts: Parts,
@@ -128,7 +132,19 @@ impl Layout {
                 blocked(all_lines, lines, hashes, per_line as u32)
             }
         };
-        Layout { hashes, cells, groups, parts, slots }
+        // n flows miss a cell with probability e^{−kn/m}.
+        let flows_planned = sizing.flows_per_shard();
+        let load = f64::from(hashes) * flows_planned as f64 / cells as f64;
+        let cells_planned = (-(-load).exp_m1() * cells as f64).ceil() as u64;
+        Layout { hashes, cells, flows_planned, cells_planned, groups, parts, slots }
+    }
+
+    /// Whether the cells in use, those of both halves if there are two, are those of fewer flows than
+    /// planned.
+    #[inline]
+    pub(crate) fn has_room(&self, usage: Usage) -> bool {
+        usage.occupied < self.cells_planned
+            || usage.frozen > 0 && self.flows_in_halves(usage) < self.flows_planned as f64
     }
 
     pub(crate) const fn hashes(&self) -> usize {
@@ -156,11 +172,7 @@ impl Layout {
 
     /// The same for two halves of this many cells each.
     pub(crate) fn stats_of_halves(&self, usage: Usage, counts: StoreStats) -> StoreStats {
-        let Usage { occupied, frozen, copies, .. } = usage;
-        let halves = [occupied.saturating_sub(frozen), frozen];
-        let [active_flows, frozen_flows] = halves.map(|cells| self.flows_on(cells));
-        let live =
-            (active_flows + frozen_flows - copies as f64).max(active_flows).max(frozen_flows);
+        let (halves, live) = (usage.halves(), self.flows_in_halves(usage));
         // An absent flow is looked up in both. They have flows in common, and so cells.
         let [in_active, in_frozen] = halves.map(|cells| cells as f64 / self.cells() as f64);
         let in_neither = (-live * f64::from(self.hashes) / self.cells() as f64).exp();
@@ -174,6 +186,12 @@ impl Layout {
             false_positive_chance: active + frozen - both,
             ..self.stats(usage, counts)
         }
+    }
+
+    /// An estimate of the flows in two halves, those that are in both counted once.
+    fn flows_in_halves(&self, usage: Usage) -> f64 {
+        let [active, frozen] = usage.halves().map(|cells| self.flows_on(cells));
+        (active + frozen - usage.copies as f64).max(active).max(frozen)
     }
 
     /// An estimate of the flows that have so many cells in use.

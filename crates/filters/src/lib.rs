@@ -52,7 +52,7 @@
 //! | `codes` | codes for states, of `kbf` and `bhbf` |
 //! | `dbf`, `fcf`, `exact` | the other structures |
 //! | [`pending`] | not a store: where flows wait until both of their ends have been heard |
-//! | `recycling`, `gate` | stores that empty themselves; admission with the second packet |
+//! | `recycling` | stores that empty themselves |
 //! | `static_set` | not a store of flows: Bloom-α, for sets that never change |
 //!
 //! # References
@@ -76,7 +76,6 @@ pub mod digest;
 mod error;
 mod exact;
 mod fcf;
-mod gate;
 mod kbf;
 mod layout;
 mod line;
@@ -101,7 +100,6 @@ pub use digest::{FlowId, HashKey};
 pub use error::StoreError;
 pub use exact::{Exact, ExactHandle, ExactPlace, FlowLookups, GroundTruth};
 pub use fcf::{Fcf, FcfHandle, FcfPlace};
-pub use gate::{Gate, Gated, GatedHandle, GatedPlace};
 pub use kbf::{Kbf, KbfRule};
 pub use line::{Line, LineArray, OwnedLines, array_bytes};
 pub use recycling::{Erase, Recycling, RecyclingHandle};
@@ -110,7 +108,7 @@ pub use sbf::{Sbf, SbfRule};
 pub use spec::*;
 pub use state::{Lookup, State};
 pub use static_set::{Membership, StaticSet, StaticSetSpec};
-pub use stats::{GateStats, StoreStats};
+pub use stats::StoreStats;
 pub use store::{Found, Insertion, Lines, Store};
 
 /// Runs the example of the README.

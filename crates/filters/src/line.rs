@@ -48,7 +48,7 @@ pub(crate) const BANK_FIELDS: usize = u64::BITS as usize;
 /// one array per shard, or two in two phases.
 pub fn array_bytes(sizing: &Sizing) -> usize {
     let arrays = FlowId::SHARDS as u64 * sizing.phases.max(1);
-    ((sizing.bits - sizing.gate_bits) / 8 / arrays) as usize
+    (sizing.bits / 8 / arrays) as usize
 }
 
 /// Where the parts of a line are.
@@ -245,6 +245,11 @@ impl Usage {
     /// So many fields in use, and no halves.
     pub(crate) fn of(occupied: u64) -> Usage {
         Usage { occupied, ..Usage::default() }
+    }
+
+    /// Fields in use in the active half and in the frozen one.
+    pub(crate) fn halves(&self) -> [u64; 2] {
+        [self.occupied.saturating_sub(self.frozen), self.frozen]
     }
 
     /// Counts the halves of this epoch from now on: what was active is frozen, and what was frozen

@@ -260,6 +260,12 @@ impl<S: Erase> Store for Recycling<S> {
         }
     }
 
+    /// A store that recycles makes room by itself.
+    #[inline]
+    fn has_room(&self) -> bool {
+        self.threshold != Threshold::None || self.active.has_room()
+    }
+
     fn modify(
         &mut self,
         place: &S::Place,

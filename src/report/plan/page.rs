@@ -66,6 +66,10 @@ fn row(out: &mut impl Write, option: &OptionReport, best: bool, many: bool) -> i
         errors.false_positive_rate + errors.dont_know_absent_rate,
         errors.false_negative_rate + errors.dont_know_rate + errors.false_return_rate,
     );
+    let bits_per_flow = match option.bits_per_flow {
+        bits if bits < 10_000.0 => format!("{bits:.1}"),
+        bits => short(bits),
+    };
     let style = if best { HEADING } else { anstyle::Style::new() };
     writeln!(
         out,
@@ -76,10 +80,7 @@ fn row(out: &mut impl Write, option: &OptionReport, best: bool, many: bool) -> i
         option.expire,
         option.hashes,
         short(option.cells as f64),
-        match option.bits_per_flow {
-            bits if bits < 100_000.0 => format!("{bits:.1}"),
-            bits => short(bits),
-        },
+        bits_per_flow,
         rate(of_absent),
         rate(of_extant),
         rate(errors.total_rate),

@@ -95,7 +95,6 @@ fn store(out: &mut impl Write, summary: &Summary, outcome: &RunResult) -> io::Re
         )?;
     }
     recycled(out, summary)?;
-    gate(out, store)?;
     pending(out, summary)?;
     capacity(out, store)?;
     let (batch, sweep) = (&outcome.batch_nanos, &outcome.shards.sweep_nanos);
@@ -115,24 +114,6 @@ fn recycled(out: &mut impl Write, summary: &Summary) -> io::Result<()> {
     write!(out, "  recycled     {} times in all shards, at {at}", grouped(flows.recycles))?;
     if flows.moved > 0 {
         write!(out, "; {} flows moved to an active half", grouped(flows.moved))?;
-    }
-    writeln!(out)
-}
-
-/// Flows that the gate held back and flows that passed it.
-fn gate(out: &mut impl Write, store: &StoreReport) -> io::Result<()> {
-    let Some(gate) = &store.gate else { return Ok(()) };
-    let (held, passed) = (grouped(gate.held), grouped(gate.passed));
-    let (kind, memory) = (gate.kind, bytes(gate.bits / 8));
-    write!(
-        out,
-        "  gate         {held} flows held, {passed} passed; {kind}, {memory} of the memory"
-    )?;
-    if gate.recycles > 0 {
-        write!(out, ", full {} times in all shards", grouped(gate.recycles))?;
-    }
-    if gate.dont_know > 0 {
-        write!(out, ", {} times two states seemed right", grouped(gate.dont_know))?;
     }
     writeln!(out)
 }
@@ -158,6 +139,10 @@ fn capacity(out: &mut impl Write, store: &StoreReport) -> io::Result<()> {
     if store.full > 0 {
         let full = grouped(store.full);
         writeln!(out, "  full         {full} times a new flow found no room: raise --flows")?;
+    }
+    if store.refused > 0 {
+        let refused = grouped(store.refused);
+        writeln!(out, "  full         {refused} flows refused, beyond --flows: pending instead")?;
     }
     if store.saturations > 0 {
         let stuck = grouped(store.saturations);

@@ -15,8 +15,9 @@ fn one_flow(options: &str, packets: &[(u64, u8)]) -> Value {
         .iter()
         .fold(Wire::new(), |wire, &(millis, flags)| wire.packet(millis, (1, 2), (1000, 80), flags));
     let path = folder.write("x.pcap", wire.bytes());
-    let summaries =
-        STORES.map(|store| replay(&format!("--backend {store} --flows 100 {options}"), &[&path]));
+    let summaries = STORES.map(|store| {
+        replay(&format!("--preset paper --backend {store} --flows 100 {options}"), &[&path])
+    });
     for (store, summary) in STORES.iter().zip(&summaries) {
         for figures in ["lookups", "alerts"] {
             assert_eq!(summary[figures], summaries[0][figures], "{store} {options} {packets:?}");
@@ -102,7 +103,9 @@ fn a_phase_can_be_a_number_of_packets() {
         let wire = wire.packet(index, (1, 2), (1000, 80), ACK);
         let path = folder.write("x.pcap", wire.bytes());
         STORES.map(|store| {
-            let options = format!("--backend {store} --flows 100 --fp-rate 1e-6 --phase ops:4");
+            let options = format!(
+                "--preset paper --backend {store} --flows 100 --fp-rate 1e-6 --phase ops:4"
+            );
             count(&replay(&options, &[&path]), "/lookups/known")
         })
     };
@@ -126,7 +129,8 @@ fn figures_of_the_living_and_the_aged_are_right() {
     let path = folder.write("x.pcap", wire.bytes());
     for expire in ["timer", "stamps"] {
         for store in ["exact", "sbf", "kbf", "bhbf", "fcf"] {
-            let options = format!("--backend {store} --flows 1000 --expire {expire}");
+            let options =
+                format!("--preset paper --backend {store} --flows 1000 --expire {expire}");
             let summary = replay(&options, &[&path]);
             let figure = |name: &str| count(&summary, &format!("/flows/{name}"));
             let of_flows = [figure("inserted"), figure("deleted"), figure("live")];
@@ -198,7 +202,7 @@ fn touching_by_every_look_up_keeps_shared_cells_alive() {
     assert_eq!(aged("--backend exact"), aged("--backend exact --touch all"));
     // In tcp-connection a stray RST leaves its absent flow absent; --memory makes the store too full.
     let [timer, stamps] = ["timer", "stamps"].map(|expire| {
-        format!("--backend kbf --preset operator --memory 4KiB --hashes 4 --expire {expire}")
+        format!("--backend kbf --pending none --memory 4KiB --hashes 4 --expire {expire}")
     });
     assert_eq!(aged(&timer), aged(&format!("{timer} --touch all")));
     let (found, all) = (aged(&stamps), aged(&format!("{stamps} --touch all")));
@@ -209,7 +213,7 @@ fn touching_by_every_look_up_keeps_shared_cells_alive() {
 fn a_table_that_grew_says_how_large_it_is() {
     let folder = Folder::new();
     let (path, truth) = folder.generate("x.pcap", "--packets 10k");
-    let summary = replay("--backend exact --expire none --flows 100", &[&path]);
+    let summary = replay("--preset paper --backend exact --expire none --flows 100", &[&path]);
     let cells = count(&summary, "/store/cells");
     assert!(cells >= count(&truth, "/flows"), "{cells} hold all flows");
     assert_eq!(count(&summary, "/store/bits"), cells * count(&summary, "/store/cell_bits"));
@@ -221,7 +225,7 @@ fn a_table_that_grew_says_how_large_it_is() {
 fn a_capped_table_evicts_and_says_so() {
     let folder = Folder::new();
     let (path, truth) = folder.generate("x.pcap", "--packets 10k");
-    let options = "--backend exact --expire none --memory 64KiB";
+    let options = "--preset paper --backend exact --expire none --memory 64KiB";
     let summary = replay(options, &[&path]);
     let (cells, live) = (count(&summary, "/store/cells"), count(&summary, "/flows/live"));
     let evicted = count(&summary, "/store/evicted");
@@ -235,7 +239,7 @@ fn a_capped_table_evicts_and_says_so() {
 fn a_full_cuckoo_table_says_so_and_keeps_what_it_has() {
     let folder = Folder::new();
     let (path, truth) = folder.generate("x.pcap", "--packets 10k");
-    let options = "--backend fcf --expire none --flows 200 --verify";
+    let options = "--preset paper --backend fcf --expire none --flows 200 --verify";
     let summary = replay(options, &[&path]);
     let figure = |name: &str| count(&summary, name);
     assert!(figure("/store/cells") < count(&truth, "/flows"));

@@ -27,6 +27,7 @@ pub fn replay_plan(backend: Backend, workers: usize) -> RunPlan {
             kind: FlowKeyKind::Pair,
             vlan_in_key: false,
             hash_key: HashKey::from_seed(1),
+            pairs_directions: false,
         },
         phase: Phase::Nanos(IDLE_TIMEOUT_NANOS),
         startup_nanos: IDLE_TIMEOUT_NANOS,

@@ -28,9 +28,6 @@ const LINES_BYTES: u64 = SHARDS * LINE_BYTES as u64;
 impl StoreSpec {
     /// What it takes, or why it cannot be.
     pub fn sizing(&self) -> Result<Sizing, SpecError> {
-        if let Some(gate) = &self.gate {
-            return gate.sizing_with(self);
-        }
         self.check()?;
         match self.backend.info().storage {
             Storage::Entries => self.exact_sizing(),
@@ -291,6 +288,7 @@ impl StoreSpec {
         }
         let table_bits = (self.backend.info().table_bits)(self.states);
         Ok(Sizing {
+            flows: self.flows,
             cells: footprint.cells as u64,
             hashes: footprint.hashes,
             cell_bits: footprint.cell_bits,
@@ -300,7 +298,6 @@ impl StoreSpec {
             recycle_at: None,
             retain: self.retain,
             bits: footprint.bits as u64,
-            gate_bits: 0,
             bits_per_flow: footprint.bits / self.flows as f64,
             table_bits,
         })

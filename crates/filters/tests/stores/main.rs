@@ -2,6 +2,7 @@
 
 mod bhbf_merge;
 mod borrowed;
+mod cap;
 mod conformance;
 mod errors;
 mod halves;

@@ -1,9 +1,9 @@
 //! What the tests share: flows, and any store that a specification can ask for.
 
 use acsm_filters::{
-    Backend, Bhbf, BhbfRule, Budget, Dbf, Exact, Expire, Fcf, FlowId, Found, Gated, HALVES, Kbf,
-    KbfRule, Lookup, Random, Recycling, STAMPS, Sbf, SbfRule, Sizing, Store, StoreError, StoreSpec,
-    UNTIMED, array_bytes,
+    Backend, Bhbf, BhbfRule, Budget, Dbf, Exact, Expire, Fcf, FlowId, Found, HALVES, Kbf, KbfRule,
+    Lookup, Random, Recycling, STAMPS, Sbf, SbfRule, Sizing, Store, StoreError, StoreSpec, UNTIMED,
+    array_bytes,
 };
 
 /// A flow: its digest, and the number that is its key in exact tables.
@@ -83,11 +83,10 @@ pub fn unaligned_bytes(sizing: &Sizing) -> &'static mut [u8] {
     &mut bytes[odd..odd + needed]
 }
 
-/// Runs `user` with the store that `spec` asks for, with a gate in front of it if it has one.
+/// Runs `user` with the store that `spec` asks for.
 pub fn with_store<U: StoreUser>(spec: &StoreSpec, memory: Memory, user: U) -> U::Output {
     let sizing = spec.sizing().unwrap();
     let (timed, states) = (spec.expire.is_timed(), spec.states);
-    let user = Ungated { gate: spec.gate.map(|gate| gate.sizing(spec).unwrap()), user };
     let bytes = || unaligned_bytes(&sizing);
     /// A store of cells: of this width, if it has several, and with this rule.
     macro_rules! store {
@@ -139,17 +138,5 @@ pub fn with_store<U: StoreUser>(spec: &StoreSpec, memory: Memory, user: U) -> U:
                 user.run(|| Fcf::<false, _>::over(bytes(), states, &sizing))
             }
         },
-    }
-}
-
-/// Puts a gate, or none, in front of a store.
-struct Ungated<U> {
-    gate: Option<Sizing>,
-    user: U,
-}
-
-impl<U: StoreUser> Ungated<U> {
-    fn run<S: Store<Key: FlowKey>>(self, make: impl Fn() -> Result<S, StoreError>) -> U::Output {
-        self.user.run(|| Gated::new(make()?, self.gate.as_ref()))
     }
 }
