@@ -90,9 +90,7 @@ impl CellHandle {
 }
 
 /// One shard of cells of `BITS` bits (8, 16 or 32) under a rule. `AGING` is [`UNTIMED`], [`STAMPS`]
-/// or [`HALVES`].
-///
-/// See [`Kbf`](crate::Kbf), [`Sbf`](crate::Sbf) and [`Bhbf`](crate::Bhbf).
+/// or [`HALVES`]. See [`Kbf`](crate::Kbf), [`Sbf`](crate::Sbf) and [`Bhbf`](crate::Bhbf).
 pub struct CellFilter<R, const BITS: u32, const AGING: u8, L = OwnedLines> {
     rule: R,
     layout: Layout,
@@ -194,14 +192,11 @@ impl<R: CellRule, const BITS: u32, const AGING: u8, L: LineArray> CellFilter<R, 
     /// flows that it has.
     #[inline(never)]
     fn lookup_frozen(&mut self, place: &CellPlace, now: Epoch) -> Found<CellHandle> {
-        match self.read(place, now, Half::Frozen) {
-            (Lookup::Absent, _) => {
-                let handle = CellHandle { seen: InLine::Missing };
-                Found { answer: Lookup::Absent, settled: true, handle }
-            }
-            // Not settled: a touch moves the flow.
-            (answer, seen) => Found { answer, settled: false, handle: CellHandle { seen } },
-        }
+        let (answer, seen) = self.read(place, now, Half::Frozen);
+        // Not settled where it is found: a touch moves the flow.
+        let settled = answer == Lookup::Absent;
+        let seen = if settled { InLine::Missing } else { seen };
+        Found { answer, settled, handle: CellHandle { seen } }
     }
 
     /// Inserts a flow into a half. Returns how many of its cells were in use there, and what a

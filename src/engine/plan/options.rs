@@ -37,6 +37,8 @@ pub struct PlanOption {
     pub hash_bits: u64,
     /// New flows until it recycles, all of it or one half.
     pub messages_before_recycle: Option<f64>,
+    /// With stamps: the age from which on one in twenty lookups of a flow is wrong.
+    pub reliable_seconds: Option<f64>,
     /// Whether it meets all requirements.
     pub meets: bool,
     /// Whether a run could build it.
@@ -89,7 +91,8 @@ pub fn plan(
         };
         let hint = options.iter().rfind(like).map(|option| option.footprint.hashes);
         let choice = solve::choose(&theory, shape, &resolved, hint);
-        options.extend(choice.map(|choice| option(requirements, &resolved, shape, choice)));
+        options
+            .extend(choice.map(|choice| option(&theory, requirements, &resolved, shape, choice)));
     }
     options.sort_by(|a, b| resolved.compare(requirements, a, b));
     let recommended = recommended(requirements, &resolved, &options, recommend);
@@ -97,6 +100,7 @@ pub fn plan(
 }
 
 fn option(
+    theory: &Theory,
     requirements: &Requirements,
     resolved: &ResolvedRequirements,
     shape: Shape,
@@ -119,6 +123,14 @@ fn option(
             Expire::None | Expire::Timer | Expire::Stamps => None,
             Expire::Recycle => Some(flows),
             Expire::TwoPhase => Some(0.5 * flows),
+        },
+        reliable_seconds: match shape.has_cells() {
+            true => {
+                let cells_per_line = shape.cell_format(states, footprint.hashes).cells_per_line();
+                let load = footprint.hashes as f64 * flows / footprint.cells;
+                theory.reliable_seconds(shape, cells_per_line, footprint.hashes, load)
+            }
+            false => None,
         },
         meets: meets_target && resolved.bits().is_none_or(|bits| footprint.bits <= bits),
         buildable: is_buildable(&footprint),
@@ -199,7 +211,7 @@ pub fn frontier(
             let at_rate = ResolvedRequirements { flows, target, memory_bytes: None };
             if let Some(choice) = solve::choose(&theory, shape, &at_rate, hint) {
                 hint = Some(choice.footprint.hashes);
-                options.push(option(requirements, &at_rate, shape, choice));
+                options.push(option(&theory, requirements, &at_rate, shape, choice));
             }
         }
         (shape, options)

@@ -32,6 +32,11 @@ pub struct Theory {
 
 type ErrorsAt = Box<dyn Fn(f64) -> ErrorRates>;
 
+/// A flow in a store with stamps is reliable as long as at most this part of its lookups is wrong.
+const RELIABLE_ERROR: f64 = 0.05;
+/// A flow that is reliable for this many idle timeouts is taken to be so for good.
+const RELIABLE_TIMEOUTS_MAX: f64 = 1024.0;
+
 /// What the errors of a filter depend on, other than its load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct CurveKey {
@@ -93,6 +98,42 @@ impl Theory {
         }
     }
 
+    /// The age from which on one in twenty lookups of a flow is wrong, in a store with stamps and
+    /// `load` flows per cell: for as long as a flow lives its cells collect the codes of flows that
+    /// ended. `None` if this takes more than a thousand idle timeouts, and in other stores, where
+    /// errors do not depend on a flow's age.
+    pub fn reliable_seconds(
+        &self,
+        shape: Shape,
+        cells_per_line: usize,
+        hashes: usize,
+        load: f64,
+    ) -> Option<f64> {
+        if shape.expire != Expire::Stamps || !shape.has_cells() {
+            return None;
+        }
+        let key = CurveKey::new(shape, cells_per_line, hashes);
+        let errors_of = self.errors_of(key);
+        let is_reliable = |timeouts: f64| {
+            let age_seconds = timeouts * self.traffic.idle_seconds;
+            let cells = key.cells_with_ghosts(load, &self.traffic, age_seconds);
+            errors_of(&cells).of_extant() <= RELIABLE_ERROR
+        };
+        let mut after = 1.0;
+        while is_reliable(after) {
+            after *= 2.0;
+            if after > RELIABLE_TIMEOUTS_MAX {
+                return None;
+            }
+        }
+        let mut before = if after > 1.0 { 0.5 * after } else { 0.0 };
+        for _ in 0..10 {
+            let middle = 0.5 * (before + after);
+            if is_reliable(middle) { before = middle } else { after = middle }
+        }
+        Some(before * self.traffic.idle_seconds)
+    }
+
     /// The models for a store and the traffic it is assumed to have.
     pub fn for_store(spec: &StoreSpec, traffic: Traffic) -> Theory {
         Theory::new(traffic).with_variants(spec.decode, spec.sbf)
@@ -138,38 +179,33 @@ impl Theory {
     }
 
     fn curve(&self, shape: Shape, cells_per_line: usize, hashes: usize) -> Rc<Curve<ErrorsAt>> {
-        let key = CurveKey {
-            backend: shape.backend,
-            layout: shape.layout,
-            hashes,
-            cells_per_line: match shape.layout {
-                LayoutKind::Spread => 0,
-                LayoutKind::Blocked(_) => cells_per_line,
-            },
-            ghosts: shape.expire == Expire::Stamps,
-        };
+        let key = CurveKey::new(shape, cells_per_line, hashes);
         let mut curves = self.curves.borrow_mut();
         Rc::clone(curves.entry(key).or_insert_with(|| Rc::new(Curve::new(self.errors_at(key)))))
     }
 
-    fn errors_at(&self, of: CurveKey) -> ErrorsAt {
+    /// The errors by what is on the cells of a flow.
+    fn errors_of(&self, of: CurveKey) -> impl Fn(&FlowCells) -> ErrorRates + use<> {
         let (traffic, sums) = (Rc::clone(&self.traffic), Rc::clone(&self.sums));
         let masks = (of.backend == Backend::Bhbf)
             .then(|| Rc::clone(self.masks.get_or_init(|| Rc::new(Masks::new()))));
-        let (decode, states, of_flows) =
-            (self.decode, traffic.mix.states(), Rc::clone(&self.traffic));
+        let (decode, states) = (self.decode, traffic.mix.states());
         let kept = match self.sbf_rules {
             SbfRules::Stateful => traffic.kept,
             SbfRules::PaperKbf => 0.0,
         };
-        let of_store = move |cells: &FlowCells| match of.backend {
+        move |cells: &FlowCells| match of.backend {
             Backend::Dbf => dbf::errors(cells, states),
-            Backend::Sbf => sbf::errors_of_changing_flows(cells, &of_flows.mix, kept),
+            Backend::Sbf => sbf::errors_of_changing_flows(cells, &traffic.mix, kept),
             Backend::Kbf => errors_of(cells, &sums, decoding(decode)),
             Backend::Bhbf | Backend::Exact | Backend::Fcf => {
                 masks.as_ref().map(|masks| masks.errors(cells, states)).unwrap_or_default()
             }
-        };
+        }
+    }
+
+    fn errors_at(&self, of: CurveKey) -> ErrorsAt {
+        let (of_store, traffic) = (self.errors_of(of), Rc::clone(&self.traffic));
         if !of.ghosts {
             return Box::new(move |load| of_store(&of.cells(load)));
         }
@@ -205,6 +241,19 @@ const fn decoding(decode: KbfDecode) -> Decoding {
 }
 
 impl CurveKey {
+    fn new(shape: Shape, cells_per_line: usize, hashes: usize) -> CurveKey {
+        CurveKey {
+            backend: shape.backend,
+            layout: shape.layout,
+            hashes,
+            cells_per_line: match shape.layout {
+                LayoutKind::Spread => 0,
+                LayoutKind::Blocked(_) => cells_per_line,
+            },
+            ghosts: shape.expire == Expire::Stamps,
+        }
+    }
+
     fn cells(&self, load: f64) -> FlowCells {
         match self.layout {
             LayoutKind::Spread => FlowCells::at_load(self.hashes, load),

@@ -65,6 +65,7 @@ pub struct OptionReport {
     pub memory_accesses: u64,
     pub hash_bits: u64,
     pub messages_before_recycle: Option<f64>,
+    pub reliable_seconds: Option<f64>,
     pub meets: bool,
     pub buildable: bool,
     /// Whether the store has a layout.
@@ -166,6 +167,7 @@ fn option_report(
         memory_accesses: option.memory_accesses,
         hash_bits: option.hash_bits,
         messages_before_recycle: option.messages_before_recycle,
+        reliable_seconds: option.reliable_seconds,
         meets: option.meets,
         buildable: option.buildable,
         has_layout: shape.has_cells(),

@@ -4,7 +4,8 @@ use std::io::{self, Write};
 
 use super::sentence::rate;
 use super::{OptionReport, PlanReport};
-use crate::report::format::{FAINT, HEADING, bytes, grouped};
+use crate::report::format::{FAINT, HEADING, bytes, duration, grouped};
+use crate::time::NANOS_PER_SEC;
 use acsm_filters::Expire;
 
 /// Writes all options, the recommended one marked and with its details.
@@ -138,6 +139,10 @@ fn details(out: &mut impl Write, report: &PlanReport, best: &OptionReport) -> io
     )?;
     if let Some(messages) = best.messages_before_recycle {
         writeln!(out, "  recycles     after {} new flows", short(messages))?;
+    }
+    if let Some(seconds) = best.reliable_seconds {
+        let age = duration((seconds * NANOS_PER_SEC as f64) as u64);
+        writeln!(out, "  ghosts       one in twenty lookups wrong of flows that live for {age}")?;
     }
     match best.buildable {
         true => writeln!(out, "  run it       acsm replay {} FILE", best.arguments),

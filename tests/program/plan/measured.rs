@@ -2,7 +2,7 @@
 //! true states, and each flow counts once. Closed loop, where it continues from its own answers, is
 //! measured too.
 
-use acsm::engine::plan::{Theory, Traffic};
+use acsm::engine::plan::{Shape, Theory, Traffic};
 use acsm::flow::{FlowId, FlowKey};
 use acsm_filters::rng::Random;
 use acsm_filters::{
@@ -218,6 +218,91 @@ fn stores_under_a_timer_err_as_often_as_predicted() {
         for rate in [0.2, 0.1] {
             let spec = StoreSpec { expire: Expire::Timer, ..StoreSpec::new(backend, STATES) };
             assert_timed_as_predicted(&spec, Budget::FpRate(rate));
+        }
+    }
+}
+
+/// A store under the arrivals of [`Timed`], and among them flows that never end: the age at which one
+/// in twenty of their lookups is wrong, in idle timeouts.
+struct LongLived {
+    seed: u64,
+    traffic: Traffic,
+}
+
+impl StoreVisitor for LongLived {
+    type Output = f64;
+
+    fn visit<S: Store<Key: TestKey>>(self, make: impl Fn() -> Result<S, StoreError>) -> f64 {
+        let (mut store, key) = (make().unwrap(), TestKey::of(FlowKey::default()));
+        let mut random = Random::for_purpose(self.seed, 1);
+        let mut source = flows(self.seed);
+        let per_phase = FLOWS as f64 / self.traffic.held_seconds() * self.traffic.idle_seconds;
+        // They come in all parts of a phase, as it makes a difference.
+        let (first_phase, checks_per_phase) = (4.0, 8.0);
+        let mut long_lived = vec![];
+        // By age, in parts of a phase.
+        let mut asked_and_wrong = vec![];
+        for n in 0.. {
+            let phases = f64::from(n) / per_phase;
+            let now = Epoch(phases as u32);
+            let (place, state) =
+                (store.locate(source.next().unwrap(), key), draw(&mut random, &self.traffic));
+            store.insert(&place, state, now.stamp());
+            if (first_phase..first_phase + 1.0).contains(&phases) && n % 20 == 0 {
+                long_lived.push((place, state, phases));
+            }
+            store.sweep(now, 64);
+            if (phases * checks_per_phase).fract() >= checks_per_phase / per_phase {
+                continue;
+            }
+            for (place, state, birth) in &long_lived {
+                let found = store.lookup(place, now);
+                store.touch(place, &found, now.stamp());
+                let age = ((phases - birth) * checks_per_phase) as usize;
+                asked_and_wrong.resize(asked_and_wrong.len().max(age + 1), [0, 0]);
+                asked_and_wrong[age][0] += 1;
+                asked_and_wrong[age][1] += usize::from(found.answer != Lookup::Known(*state));
+            }
+            // Ages that all of them have reached.
+            let complete = ((phases - first_phase - 1.0) * checks_per_phase).max(0.0) as usize;
+            let mut ages = asked_and_wrong.iter().take(complete);
+            if let Some(age) = ages.position(|[asked, wrong]| 20 * wrong > *asked) {
+                return (age as f64 + 0.5) / checks_per_phase;
+            }
+        }
+        unreachable!("ghosts gather without end")
+    }
+}
+
+#[test]
+fn flows_in_stores_with_stamps_are_reliable_until_the_predicted_age() {
+    for (backend, layout) in [
+        (Backend::Kbf, LayoutKind::Spread),
+        (Backend::Kbf, LayoutKind::Blocked(2)),
+        (Backend::Sbf, LayoutKind::Spread),
+    ] {
+        for load in [1.0, 0.5] {
+            let spec =
+                StoreSpec { layout, expire: Expire::Stamps, ..StoreSpec::new(backend, STATES) };
+            let planned = (FLOWS as f64 / load) as u64 * FlowId::SHARDS as u64;
+            let spec = StoreSpec { flows: planned, ..spec };
+            let sizing = spec.sizing().unwrap();
+            let cells_per_flow = sizing.cells as f64 / (FLOWS * FlowId::SHARDS as u64) as f64;
+            let predicted = Theory::for_store(&spec, traffic()).reliable_seconds(
+                Shape::of(&spec),
+                sizing.cells_per_line,
+                sizing.hashes,
+                sizing.hashes as f64 / cells_per_flow,
+            );
+            let predicted = predicted.unwrap() / traffic().idle_seconds;
+            let measured = SEEDS
+                .map(|seed| with_store(&spec, LongLived { seed, traffic: traffic() }).unwrap());
+            let name = format!("{}, {load} of the plan", name(&spec, &sizing));
+            let (mean, [low, high]) = ratio(&measured, predicted);
+            println!(
+                "{name}: {predicted:.2} idle timeouts, {mean:.2} ({low:.2} to {high:.2}) times"
+            );
+            assert!((0.7..1.4).contains(&mean), "{name}: {mean} of {predicted}");
         }
     }
 }
