@@ -26,6 +26,7 @@ mod output;
 mod plan;
 mod progress;
 mod replay;
+mod replay_observer;
 mod rule_args;
 mod rules;
 mod run_args;
