@@ -23,12 +23,12 @@ use crate::units::parse_duration_nanos;
 
 const EXAMPLES: &str = "\
 Examples:
-  acsm replay --preset operator day/*.pcap.gz   alerts for the operator of a network
-  acsm replay traffic.pcap                      as in the papers: FIN and RST of pairs, in a kBF
+  acsm replay day/*.pcap.gz                     alerts for the operator of a network
+  acsm replay --preset paper traffic.pcap       as in the papers: FIN and RST of pairs, in a kBF
   acsm replay --verify --backend sbf x.pcap     with the error rates of the filter
   acsm replay --alerts - x.pcap | jq -r .alert.signature
   acsm replay --watch 192.0.2.1,192.0.2.2 x.pcap
-  acsm replay --preset operator --gate bloom-1 flood.pcap    keeps a SYN flood out of the store
+  acsm replay --pending none x.pcap             flows enter the store with their first packet
   acsm replay --memory 16MiB --flows 2M --verify --json x.pcap | jq .errors
 
 State is kept from file to file. The same input, options and --seed give the same output,

@@ -33,6 +33,8 @@ pub struct Event {
     pub watched: bool,
     /// Whether rules about packets without a session are muted at this time.
     pub no_session_muted: bool,
+    /// Whether the capture seems to show one direction of its flows only, as of this packet.
+    pub is_one_way: bool,
 }
 
 /// What an event records beside the packet itself.
@@ -44,6 +46,8 @@ pub struct PacketContext {
     pub watched: bool,
     /// Whether rules about packets without a session are muted at this time.
     pub no_session_muted: bool,
+    /// Whether the capture seems to show one direction of its flows only.
+    pub is_one_way: bool,
 }
 
 impl Event {
@@ -57,6 +61,7 @@ impl Event {
         is_late: false,
         watched: false,
         no_session_muted: false,
+        is_one_way: false,
     };
 
     /// What the packet means for its flow, given what a lookup answered.
@@ -241,6 +246,7 @@ impl ShardedEvents {
             is_late: context.tick.is_late,
             watched: context.watched,
             no_session_muted: context.no_session_muted,
+            is_one_way: context.is_one_way,
         };
     }
 

@@ -11,7 +11,7 @@ use super::top_talkers::TopTalkers;
 use super::warm_up::WarmUp;
 use crate::capture::parse::Parser;
 use crate::capture::{CaptureError, FrameCounts, PacketSlots, PacketSource};
-use crate::flow::{Direction, FlowGroup, FlowId, FlowKeyKind, Keyer, Packet};
+use crate::flow::{Direction, FlowGroup, FlowId, Keyer, Packet};
 use crate::time::{NANOS_PER_SEC, Timestamp};
 use acsm_filters::Epoch;
 
@@ -69,9 +69,11 @@ pub struct Dispatcher {
 impl Dispatcher {
     /// A dispatcher at the beginning of a trace.
     pub fn new(plan: &DispatchPlan) -> Dispatcher {
-        let sees_both_directions = plan.keyer.kind == FlowKeyKind::Connection;
+        let sees_both_directions = !plan.keyer.is_directed() || plan.keyer.pairs_directions;
         let clock = Clock::new(plan.phase);
-        let context = PacketContext { tick: clock.tick(), watched: false, no_session_muted: true };
+        let tick = clock.tick();
+        let (watched, no_session_muted, is_one_way) = (false, true, false);
+        let context = PacketContext { tick, watched, no_session_muted, is_one_way };
         Dispatcher {
             keyer: plan.keyer,
             clock,
@@ -181,10 +183,25 @@ impl Dispatcher {
     }
 
     fn context_of(&mut self, packet: &Packet, flow: (FlowId, Direction)) -> PacketContext {
-        self.warm_up.observe_direction(flow.0, flow.1);
-        self.context.no_session_muted = self.warm_up.mutes_no_session();
+        let (id, direction) = self.connection_of(packet, flow);
+        self.warm_up.observe_direction(id, direction);
+        self.context.no_session_muted = self.mutes_no_session();
+        self.context.is_one_way = self.warm_up.is_one_way();
         let watched = self.watch.is_some_and(|watch| watch.matches(packet));
         PacketContext { watched, ..self.context }
+    }
+
+    /// The connection of a packet, and which of its ends sent it.
+    #[inline]
+    fn connection_of(
+        &self,
+        packet: &Packet,
+        (id, way): (FlowId, Direction),
+    ) -> (FlowId, Direction) {
+        match self.keyer.is_directed() && self.keyer.sender(packet) == Direction::Backward {
+            true => (id.reverse(), Direction::Backward),
+            false => (id, way),
+        }
     }
 
     /// Lets time pass without a packet.
@@ -217,9 +234,11 @@ impl Dispatcher {
         self.latest.max(self.idle_until)
     }
 
-    /// Whether rules about packets without a session are muted.
+    /// Whether rules about packets without a session are muted. Flows of one direction need no other.
+    #[inline]
     pub fn mutes_no_session(&self) -> bool {
-        self.warm_up.mutes_no_session()
+        let needs_both_directions = !self.keyer.is_directed();
+        self.warm_up.is_starting_up() || needs_both_directions && self.is_one_way()
     }
 
     /// The epoch of the last packet.

@@ -32,10 +32,12 @@ pub struct SecondLoad {
 }
 
 impl SecondLoad {
-    /// Since the start, from what a shard says of itself.
-    pub fn new(store: &StoreStats, pending: Option<PendingStats>) -> SecondLoad {
+    /// Since the start, from what a shard says of itself. A pending table counts the flows that it
+    /// could not let into the store; without one, the store does.
+    pub fn new(store: &StoreStats, pending: Option<PendingStats>, refused: u64) -> SecondLoad {
+        let refused = if pending.is_some() { refused } else { store.full };
         let PendingStats { slots, inserted, lost, .. } = pending.unwrap_or_default();
-        SecondLoad { slots, arrived: inserted, lost, refused: store.full }
+        SecondLoad { slots, arrived: inserted, lost, refused }
     }
 
     /// What was added since an earlier moment.

@@ -25,6 +25,7 @@ use super::thresholds::Losses;
 use super::thresholds::stage::ThresholdHits;
 use crate::capture::parse::Parser;
 use crate::capture::{CaptureError, FrameCounts, PacketSource};
+use crate::flow::Keyer;
 use crate::time::NANOS_PER_SEC;
 use acsm_filters::pending::PendingStats;
 use acsm_filters::{Epoch, StoreStats};
@@ -44,8 +45,10 @@ pub fn run(
         (false, Some(_)) => Some(Scope::Watched),
         (false, None) => None,
     };
+    // A packet of one direction is evidence for the other.
+    let keyer = Keyer { pairs_directions: plan.store.pending.is_some(), ..plan.keyer };
     let settings = StageSettings {
-        keyer: plan.keyer,
+        keyer,
         touch_absent: plan.touch_absent,
         shadow,
         sample: plan.sample,
@@ -54,7 +57,7 @@ pub fn run(
     };
     let stages = build_stages(&plan.store, &plan.active, settings)?;
     let dispatcher = Dispatcher::new(&DispatchPlan {
-        keyer: plan.keyer,
+        keyer,
         phase: plan.phase,
         startup_nanos: plan.startup_nanos,
         watch: plan.watch,
@@ -62,7 +65,7 @@ pub fn run(
     });
     thread::scope(|scope| {
         let pool = WorkerPool::new(stages, plan.workers, plan.stopwatch, scope);
-        let merger = AlertMerger::new(sink, plan.keyer, &plan.active, plan.verify);
+        let merger = AlertMerger::new(sink, keyer, &plan.active, plan.verify);
         let run = Run {
             pool,
             merger,
@@ -227,7 +230,6 @@ impl Run<'_, '_> {
             errors: totals.errors,
             store: totals.store,
             pending: totals.pending,
-            pending_lifetime_seconds: self.seconds.pending_lifetime_seconds(),
             measured: totals.sampled.map(|last| self.seconds.measurement(&last)),
             overloads: self.seconds.overloads(),
             alerts: self.merger.finish(),

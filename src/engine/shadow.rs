@@ -70,7 +70,7 @@ impl ShadowAging {
     /// That of this store.
     pub fn of(store: &StoreSpec) -> ShadowAging {
         ShadowAging {
-            by_store_epochs: store.expire != Expire::Timer,
+            by_store_epochs: !store.expire.is_timed(),
             retains: store.expire == Expire::Recycle && store.retain,
         }
     }

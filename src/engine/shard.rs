@@ -138,12 +138,17 @@ pub struct Step<H> {
 pub trait PacketKey: Copy + Default {
     /// The key of a packet's flow.
     fn of(keyer: &Keyer, packet: &Packet) -> Self;
+
+    /// The key of the flow in the other direction.
+    fn reversed(self) -> Self;
 }
 
 /// Filters go by the digest alone.
 impl PacketKey for () {
     #[inline(always)]
     fn of(_keyer: &Keyer, _packet: &Packet) {}
+
+    fn reversed(self) {}
 }
 
 /// Exact tables compare full keys.
@@ -151,5 +156,9 @@ impl PacketKey for FlowKey {
     #[inline(always)]
     fn of(keyer: &Keyer, packet: &Packet) -> FlowKey {
         keyer.key(packet).0
+    }
+
+    fn reversed(self) -> FlowKey {
+        FlowKey::reversed(self)
     }
 }

@@ -177,8 +177,11 @@ fn pending(text: &mut Exposition, view: &View) {
     let is_overloaded = view.overload.since.is_some();
     text.gauge("acsm_overload", "Whether new flows are too many for pending table or store.");
     text.sample(&[], u8::from(is_overloaded));
-    text.counter("acsm_store_refused_total", "Flows that the store had no room for.");
-    text.sample(&[], view.store.full);
+    text.counter(
+        "acsm_store_refused_total",
+        "Flows that were not let in: the store had as many as planned.",
+    );
+    text.sample(&[], view.store.refused);
     let Some(pending) = &view.pending else { return };
     text.gauge("acsm_pending_slots", "Flows that fit the pending table.");
     text.sample(&[], pending.slots);

@@ -96,7 +96,7 @@ pub fn stats_line(view: &View, out: &mut Vec<u8>) {
                 total: view.store.inserted,
                 active: view.store.live_flows,
                 memuse: view.store.bits.div_ceil(8),
-                memcap: view.store.full,
+                memcap: view.store.full + view.store.refused,
                 get_used: view.store.evicted,
                 emerg_mode_entered: view.overload.totals.entered,
                 emerg_mode_over: view.overload.totals.over,

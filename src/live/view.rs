@@ -208,6 +208,8 @@ pub struct StoreView {
     pub evicted: u64,
     /// Insertions refused for lack of room.
     pub full: u64,
+    /// Flows that the pending table did not let in, because it had as many as it was planned for.
+    pub refused: u64,
 }
 
 impl StoreView {
@@ -325,6 +327,7 @@ impl StoreView {
             deleted: stats.deleted,
             evicted: stats.evicted,
             full: stats.full,
+            refused: snapshot.shards.refused,
         }
     }
 }

@@ -1,13 +1,34 @@
 //! The aging rule: what was touched in an epoch is alive in that epoch and in the next.
 //!
-//! A cell carries a *stamp*: two bits of the epoch in which it was last touched. Two bits are
-//! enough within a window of four epochs. Each line of cells therefore has a *mark*, the epoch in
-//! which it was last cleared of stale cells: from then on until two epochs later all its stamps are
-//! within `mark − 1 ..= mark + 2`. A write to a line outside this window clears the line first; a
-//! read needs no more than the window. So a late sweep, or time that jumps by years, costs the
-//! clearing of one line and never a wrong answer.
+//! There are two ways to keep it, and each line of cells has a *mark*, an epoch, for both.
+//!
+//! [Stamps](STAMPS): a cell carries a *stamp*: two bits of the epoch in which it was last touched.
+//! Two bits are enough within a window of four epochs. The mark of a line is therefore the epoch in which it was
+//! last cleared of stale cells: from then on until two epochs later all its stamps are within
+//! `mark − 1 ..= mark + 2`. A write to a line outside this window clears the line first; a read
+//! needs no more than the window.
+//!
+//! [Halves](HALVES): a line has two [halves](Half) with the same cells. Flows are written into the
+//! *active* half, which is the other one in every epoch; the *frozen* half is as the epoch before
+//! left it. A flow found there is written again into the active half when it is touched. The mark
+//! of a line is the epoch in which it was last written: in that epoch both halves are current, in
+//! the next the half of the mark is frozen and the other one stale, later both are stale. The first
+//! write of an epoch clears what is stale.
+//!
+//! Either way a late sweep, or time that jumps by years, costs the clearing of one line and never a
+//! wrong answer. The difference: a stamp is that of a cell, and a cell is kept alive by any of its
+//! flows, with all that flows which are gone have left there. A half is forgotten as a whole.
 
 use std::cmp::Ordering;
+
+/// How cells age, as a parameter of a filter's type: never.
+pub const UNTIMED: u8 = 0;
+
+/// How cells age: each by its own stamp.
+pub const STAMPS: u8 = 1;
+
+/// How cells age: by two halves of each line that take turns with the epoch.
+pub const HALVES: u8 = 2;
 
 /// A tick of the aging clock: floor(t / P), with t the largest packet time so far and P the idle
 /// timeout, counted from the start of the trace.
@@ -118,6 +139,40 @@ impl Stamp {
     }
 }
 
+/// One of the two halves of a line, as seen from an epoch. Cells that do not age by halves are all
+/// active.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Half {
+    /// The half of this epoch.
+    Active,
+    /// The half of the epoch before.
+    Frozen,
+}
+
+impl Half {
+    /// The half that this stamp belongs in.
+    #[inline]
+    pub(crate) const fn of(stamp: Stamp) -> Half {
+        if stamp.half { Half::Frozen } else { Half::Active }
+    }
+
+    /// Whether it is the second one of the line: halves take turns.
+    #[inline]
+    pub(crate) const fn is_second(self, now: Epoch) -> bool {
+        (now.0 & 1 == 1) == matches!(self, Half::Active)
+    }
+
+    /// Whether it is current in a line with this mark; else it is stale, as good as empty.
+    #[inline]
+    pub(crate) const fn is_current(self, mark: Epoch, now: Epoch) -> bool {
+        match now.0.wrapping_sub(mark.0) {
+            0 => true,
+            1 => matches!(self, Half::Frozen),
+            _ => false,
+        }
+    }
+}
+
 /// Whether a line with this mark can take stamps of `now` before it is cleared.
 #[inline]
 pub(crate) const fn is_in_window(mark: Epoch, now: Epoch) -> bool {
@@ -221,6 +276,31 @@ mod tests {
                     assert_eq!(planes.age(cell, mark, now), age, "{mark:?} {now:?} {bits}");
                     assert_eq!(fresh >> cell & 1 == 1, age == Age::Current);
                     assert_eq!(alive >> cell & 1 == 1, age.is_alive());
+                }
+            }
+        }
+    }
+
+    /// What was written into the active half is alive in this epoch and the next, and in no later
+    /// one; what was written into the frozen half in this epoch only.
+    #[test]
+    fn halves_live_as_long_as_stamps() {
+        for written in [0, 1, 2, 7, u32::MAX] {
+            for later in [0u32, 1, 2, 3, 4, 5, 100, 1 << 31] {
+                let (mark, now) = (Epoch(written), Epoch(written.wrapping_add(later)));
+                for (half, stamp) in
+                    [(Half::Active, mark.stamp()), (Half::Frozen, mark.half_stamp())]
+                {
+                    assert_eq!(Half::of(stamp), half);
+                    let place = half.is_second(mark);
+                    let seen = [Half::Active, Half::Frozen]
+                        .into_iter()
+                        .any(|asked| asked.is_second(now) == place && asked.is_current(mark, now));
+                    assert_eq!(
+                        seen,
+                        stamp.epoch().age(now).is_alive(),
+                        "{half:?} {mark:?} {now:?}"
+                    );
                 }
             }
         }

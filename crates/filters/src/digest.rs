@@ -79,6 +79,18 @@ impl FlowId {
     /// The number of shards, independent of the number of workers.
     pub const SHARDS: usize = 16;
 
+    /// What the ids of a flow and of its reverse differ by: position bits, and the first bit of the
+    /// fingerprint, so that the two never have the same one.
+    pub const REVERSE: u128 = 1 << 123 | u64::from_be_bytes(*b"backward") as u128;
+
+    /// The same connection in the other direction, where directions are flows of their own: in the
+    /// same shard, at other positions. For the digest of the sorted ends, and for what this returns.
+    #[inline]
+    #[must_use]
+    pub const fn reverse(self) -> FlowId {
+        FlowId(self.0 ^ Self::REVERSE)
+    }
+
     /// Bits for the positions of cells or buckets.
     pub const fn position_bits(self) -> u64 {
         self.0 as u64

@@ -293,6 +293,7 @@ mod tests {
             is_late: false,
             watched: false,
             no_session_muted: false,
+            is_one_way: false,
         };
         RawAlert { event, rule: RuleId(rule), answer: Lookup::Absent, state: None, confidence: 1.0 }
     }

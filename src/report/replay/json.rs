@@ -10,8 +10,9 @@ use crate::engine::{
 };
 use crate::report::trace::TraceReport;
 use crate::seed::Seed;
+use crate::time::NANOS_PER_SEC;
 use acsm_filters::pending::{PendingStats, PendingTable};
-use acsm_filters::{Backend, GateStats, RecycleAt, Sizing};
+use acsm_filters::{Backend, RecycleAt, Sizing};
 
 /// The document that `acsm replay --json` prints.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -19,7 +20,6 @@ use acsm_filters::{Backend, GateStats, RecycleAt, Sizing};
 pub struct Summary {
     pub trace: TraceReport,
     pub store: StoreReport,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub pending: Option<PendingReport>,
     pub flows: FlowReport,
     pub lookups: LookupReport,
@@ -58,7 +58,7 @@ pub struct StoreReport {
     pub saturations: u64,
     pub evicted: u64,
     pub full: u64,
-    pub gate: Option<GateReport>,
+    pub refused: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -67,7 +67,7 @@ pub struct PendingReport {
     pub slots: u64,
     pub bits: u64,
     pub used: u64,
-    /// `None` if no flow arrived in the last second.
+    /// `None` if no flow came.
     pub lifetime_seconds: Option<f64>,
     pub inserted: u64,
     pub admitted: u64,
@@ -76,12 +76,19 @@ pub struct PendingReport {
 }
 
 impl PendingReport {
-    /// Of these counts; `lifetime_seconds` at the rate of the last second.
+    /// Of these counts; `lifetime_seconds`: how long a flow is held at some rate of new flows.
     pub fn new(stats: PendingStats, lifetime_seconds: Option<f64>) -> PendingReport {
         let PendingStats { slots, used, inserted, admitted, retired, lost } = stats;
         let bits = PendingTable::bits(slots);
         PendingReport { slots, bits, used, lifetime_seconds, inserted, admitted, retired, lost }
     }
+}
+
+/// How long a pending flow is held at the average rate of a trace of this length, if any came.
+fn average_lifetime(stats: &PendingStats, trace_seconds: f64) -> Option<f64> {
+    let PendingStats { slots, inserted, .. } = *stats;
+    let has_rate = inserted > 0 && trace_seconds > 0.0;
+    has_rate.then(|| slots as f64 * trace_seconds / inserted as f64)
 }
 
 /// Times in which new flows were too many for the pending table or the store.
@@ -140,19 +147,6 @@ impl From<Measurement> for MeasuredReport {
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[allow(missing_docs)]
-pub struct GateReport {
-    pub kind: &'static str,
-    pub expire: &'static str,
-    pub flows: u64,
-    pub bits: u64,
-    pub held: u64,
-    pub passed: u64,
-    pub dont_know: u64,
-    pub recycles: u64,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[allow(missing_docs)]
 pub struct FlowReport {
     pub inserted: u64,
     pub deleted: u64,
@@ -162,6 +156,7 @@ pub struct FlowReport {
     pub moved: u64,
     pub cells_aged: u64,
     pub cells_shared: u64,
+    pub reset_ignored: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -223,11 +218,13 @@ impl Summary {
         let packets_per_second = if seconds > 0.0 { packets / seconds } else { 0.0 };
         let stats = &outcome.store;
         let errors = outcome.errors.as_ref();
+        let span_nanos = outcome.frames.span.map_or(0, |(first, last)| last.since(first));
+        let trace_seconds = span_nanos as f64 / NANOS_PER_SEC as f64;
         Summary {
             store: store_report(outcome, &context),
             pending: outcome
                 .pending
-                .map(|stats| PendingReport::new(stats, outcome.pending_lifetime_seconds)),
+                .map(|stats| PendingReport::new(stats, average_lifetime(&stats, trace_seconds))),
             flows: FlowReport {
                 inserted: stats.inserted,
                 deleted: stats.deleted,
@@ -237,6 +234,7 @@ impl Summary {
                 moved: stats.moved,
                 cells_aged: stats.cells_aged,
                 cells_shared: stats.cells_shared,
+                reset_ignored: outcome.shards.resets_ignored,
             },
             lookups: outcome.shards.lookups.into(),
             alerts: alert_report(outcome, &context),
@@ -256,10 +254,7 @@ fn store_report(outcome: &RunResult, context: &Context<'_>) -> StoreReport {
     let (spec, sizing, stats) = (&context.plan.store, &context.sizing, &outcome.store);
     // An exact table without a memory limit may have grown beyond its initial size.
     let (cells, bits) = match spec.backend {
-        Backend::Exact => {
-            let table_bits = stats.cells.saturating_mul(sizing.cell_bits.into());
-            (stats.cells, table_bits.saturating_add(sizing.gate_bits))
-        }
+        Backend::Exact => (stats.cells, stats.cells.saturating_mul(sizing.cell_bits.into())),
         _ => (sizing.cells, sizing.bits),
     };
     StoreReport {
@@ -282,22 +277,8 @@ fn store_report(outcome: &RunResult, context: &Context<'_>) -> StoreReport {
         saturations: stats.saturations,
         evicted: stats.evicted,
         full: stats.full,
-        gate: gate_report(context, stats.gate),
+        refused: outcome.shards.refused,
     }
-}
-
-fn gate_report(context: &Context<'_>, stats: GateStats) -> Option<GateReport> {
-    let store = &context.plan.store;
-    store.gate.map(|gate| GateReport {
-        kind: gate.name(),
-        expire: gate.expire.name(),
-        flows: gate.flows_before(store),
-        bits: context.sizing.gate_bits,
-        held: stats.held,
-        passed: stats.passed,
-        dont_know: stats.dont_know,
-        recycles: stats.recycles,
-    })
 }
 
 fn alert_report(outcome: &RunResult, context: &Context<'_>) -> AlertReport {

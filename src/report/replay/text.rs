@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use super::json::{ErrorReport, OverloadReport, StoreReport, Summary};
 use crate::engine::{Measurement, RunResult};
 use crate::report::format::{FAINT, HEADING, bytes, duration, grouped, percent};
+use acsm_filters::Expire;
 
 /// Writes the summary. `outcome` supplies what is not in the JSON document.
 pub fn write(out: &mut impl Write, summary: &Summary, outcome: &RunResult) -> io::Result<()> {
@@ -61,7 +62,11 @@ fn store(out: &mut impl Write, summary: &Summary, outcome: &RunResult) -> io::Re
         (_, 0) => {}
         (false, _) => write!(out, ": {cells} slots of {bits} bits, {used:.1} % in use")?,
         (true, k) => {
-            write!(out, ": {cells} cells of {bits} bits, {k} per flow, {used:.1} % in use")?;
+            let halves = if store.expire == Expire::Timer.name() { "2 × " } else { "" };
+            write!(
+                out,
+                ": {halves}{cells} cells of {bits} bits, {k} per flow, {used:.1} % in use"
+            )?;
         }
     }
     writeln!(out, ", {:.1} bits per flow", store.bits_per_flow)?;
@@ -84,7 +89,6 @@ fn store(out: &mut impl Write, summary: &Summary, outcome: &RunResult) -> io::Re
     )?;
     error(out, summary, outcome)?;
     recycled(out, summary)?;
-    gate(out, store)?;
     pending(out, summary)?;
     overload(out, summary)?;
     capacity(out, store)?;
@@ -134,24 +138,6 @@ fn recycled(out: &mut impl Write, summary: &Summary) -> io::Result<()> {
     writeln!(out)
 }
 
-/// Flows that the gate held back and flows that passed it.
-fn gate(out: &mut impl Write, store: &StoreReport) -> io::Result<()> {
-    let Some(gate) = &store.gate else { return Ok(()) };
-    let (held, passed) = (grouped(gate.held), grouped(gate.passed));
-    let (kind, memory) = (gate.kind, bytes(gate.bits / 8));
-    write!(
-        out,
-        "  gate         {held} flows held, {passed} passed; {kind}, {memory} of the memory"
-    )?;
-    if gate.recycles > 0 {
-        write!(out, ", full {} times in all shards", grouped(gate.recycles))?;
-    }
-    if gate.dont_know > 0 {
-        write!(out, ", {} times two states seemed right", grouped(gate.dont_know))?;
-    }
-    writeln!(out)
-}
-
 /// Flows that were pending, and what became of them.
 fn pending(out: &mut impl Write, summary: &Summary) -> io::Result<()> {
     let Some(pending) = &summary.pending else { return Ok(()) };
@@ -188,6 +174,10 @@ fn capacity(out: &mut impl Write, store: &StoreReport) -> io::Result<()> {
     if store.full > 0 {
         let full = grouped(store.full);
         writeln!(out, "  full         {full} times a new flow found no room: raise --flows")?;
+    }
+    if store.refused > 0 {
+        let refused = grouped(store.refused);
+        writeln!(out, "  full         {refused} flows refused, beyond --flows: pending instead")?;
     }
     if store.saturations > 0 {
         let stuck = grouped(store.saturations);

@@ -50,6 +50,7 @@ pub fn silent() -> View {
             deleted: 0,
             evicted: 0,
             full: 0,
+            refused: 0,
         },
         pending: None,
         error: CurrentError { measured: None },

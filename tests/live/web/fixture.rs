@@ -50,6 +50,7 @@ pub fn small_view() -> View {
             deleted: 2,
             evicted: 0,
             full: 1,
+            refused: 3,
         },
         pending: Some(PendingReport {
             slots: 192,

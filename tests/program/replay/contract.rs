@@ -9,11 +9,19 @@ use super::wire::{ACK, FIN, RST, SYN, Wire};
 use crate::runner::{Folder, count, json, replay};
 
 /// The names of the contract, then those that we add.
-const NAMES: [(&str, &[&str], &[&str]); 10] = [
+const NAMES: [(&str, &[&str], &[&str]); 11] = [
     (
         "",
-        &["trace", "store", "flows", "lookups", "alerts", "errors", "error", "overload", "speed"],
+        &[
+            "trace", "store", "pending", "flows", "lookups", "alerts", "errors", "error",
+            "overload", "speed",
+        ],
         &["seed"],
+    ),
+    (
+        "/pending",
+        &["slots", "bits", "used", "lifetime_seconds", "inserted", "admitted", "retired", "lost"],
+        &[],
     ),
     (
         "/trace",
@@ -35,7 +43,7 @@ const NAMES: [(&str, &[&str], &[&str]); 10] = [
             "saturations",
             "evicted",
             "full",
-            "gate",
+            "refused",
         ],
     ),
     (
@@ -86,8 +94,10 @@ fn the_summary_has_the_names_of_the_contract() {
             assert!(contract.contains(&name) || ours.contains(&name), "{pointer}: what is {name}?");
         }
     }
-    assert!(replay("", &[&trace])["errors"].is_null(), "errors only with --verify");
-    assert!(replay("--sample none", &[&trace])["error"]["measured"].is_null());
+    let other = replay("--preset paper --sample none", &[&trace]);
+    assert!(other["errors"].is_null(), "errors only with --verify");
+    assert!(other["pending"].is_null(), "no pending table in preset paper");
+    assert!(other["error"]["measured"].is_null(), "nothing is measured without a sample");
 }
 
 /// Two flows of five and three packets, a FIN, a RST, both counted by hand.
@@ -105,7 +115,8 @@ fn figures_of_a_small_trace_are_exact() {
     let folder = Folder::new();
     let path = folder.write("small.pcap", trace.bytes());
     for backend in ["exact", "dbf", "sbf", "kbf", "bhbf", "fcf"] {
-        let summary = replay(&format!("--verify --backend {backend} --flows 1000"), &[&path]);
+        let summary =
+            replay(&format!("--preset paper --verify --backend {backend} --flows 1000"), &[&path]);
         let figures = [
             ("/trace/packets", 8),
             ("/trace/tcp_packets", 8),
@@ -153,7 +164,7 @@ fn inspect_says_what_the_generator_wrote() {
 /// With an exact store that forgets nothing, marks are `inspect`'s counts.
 pub fn marks_are_what_inspect_counts(capture: &Path) {
     let inspected = json("inspect --json --quiet", &[capture]);
-    let replayed = replay("--backend exact --expire none --flows 50k", &[capture]);
+    let replayed = replay("--preset paper --backend exact --expire none --flows 50k", &[capture]);
     for (rule, key) in [("flow_fin", "flows_fin"), ("flow_rst", "flows_rst")] {
         let marks = count(&replayed, &format!("/alerts/by_rule/{rule}"));
         assert_eq!(marks, count(&inspected, &format!("/{key}")), "{key} of {}", capture.display());

@@ -128,7 +128,9 @@ impl<'a, const TIMED: bool> Buckets<TIMED, &'a mut [Line]> {
         slot_bits: u32,
     ) -> Result<Self, StoreError> {
         let shape = Shape::new(slot_bits, TIMED);
-        let table = LineTable::over(bytes, shape.lines(slots), |line| shape.in_use(line))?;
+        let table = LineTable::over(bytes, shape.lines(slots), |lines| {
+            Usage::of(lines.iter().map(|line| shape.in_use(line)).sum())
+        })?;
         Ok(Buckets { table, shape })
     }
 }

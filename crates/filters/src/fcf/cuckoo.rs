@@ -7,11 +7,14 @@
 //!
 //! A flow whose buckets are full moves others to their other bucket. The search goes breadth first
 //! from the two full buckets to the nearest one with a free slot, and only then moves anything:
-//! along the shortest path, each flow to its other bucket. Without a path nothing changes. A small
-//! table is searched completely, so "full" means that no arrangement of its flows has room. In a
-//! large one a search is limited to a number of buckets that is far more than it takes at a load of
-//! 95 %; and all searches together share a budget, so that a full table under a flood of new flows
-//! does not become slow.
+//! along the shortest path, each flow to its other bucket. Without a path nothing changes.
+//!
+//! A full table must not become slow under a flood of new flows. Every insertion may examine the two
+//! buckets of its flow and the other buckets of the eight flows in them: ten buckets. To search
+//! further takes an allowance, which every success refills and a failure sets to zero. While it
+//! lasts, a small table is searched completely, so that "full" means that no arrangement of its flows
+//! has room; and a large one up to a number of buckets that is far more than it takes at a load of
+//! 95 %.
 
 use super::buckets::{Bucket, Buckets, Slot};
 use crate::aging::Epoch;
@@ -81,22 +84,22 @@ const fn scale(bits: u64, bound: u32) -> u32 {
 
 /// The most buckets that one search examines: at a load of 96.5 % it takes 80 on average.
 const BUCKETS_MAX: usize = 512;
-/// The buckets that each insertion adds to the budget: at a load of 95 % it takes 20…
+/// The buckets that each success adds to the allowance: at a load of 95 % it takes 20…
 const EARNED: usize = 32;
 /// …and the most that is saved up.
 const SAVED_MAX: usize = 1 << 15;
 
-/// How many buckets searches may still examine.
+/// How many full buckets searches may still go on from, beside the two that each begins with.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct SearchBudget(usize);
+pub(super) struct SearchAllowance(usize);
 
-impl SearchBudget {
-    pub(super) const FULL: SearchBudget = SearchBudget(SAVED_MAX);
+impl SearchAllowance {
+    pub(super) const FULL: SearchAllowance = SearchAllowance(SAVED_MAX);
 
-    /// One more insertion.
+    /// Notes an insertion, and whether it found room.
     #[inline]
-    pub(super) fn earn(&mut self) {
-        self.0 = SAVED_MAX.min(self.0 + EARNED);
+    pub(super) fn note(&mut self, found_room: bool) {
+        self.0 = if found_room { SAVED_MAX.min(self.0 + EARNED) } else { 0 };
     }
 }
 
@@ -117,21 +120,21 @@ pub(super) fn make_room<const TIMED: bool, L: LineArray>(
     buckets: &mut Buckets<TIMED, L>,
     places: &Places,
     homes: [Bucket; 2],
-    budget: &mut SearchBudget,
+    allowance: &mut SearchAllowance,
     now: Epoch,
 ) -> Option<Slot> {
     let [first, second] = homes.map(|home| places.number(home));
     let (numbers, from) = ([first; BUCKETS_MAX], [(ROOT, 0); BUCKETS_MAX]);
     let mut queue = SearchQueue { buckets: numbers, from, len: 2 };
     queue.buckets[1] = second;
-    let len_max = BUCKETS_MAX.min(budget.0);
+    let len_max = BUCKETS_MAX.min(queue.len + allowance.0);
     let mut next = 0;
     let mut path_end = None;
     while next < queue.len && path_end.is_none() {
         path_end = search_from(buckets, places, &mut queue, next, (len_max, now));
         next += 1;
     }
-    budget.0 = budget.0.saturating_sub(queue.len);
+    allowance.0 = allowance.0.saturating_sub(queue.len - 2);
     let (last, free) = path_end?;
     Some(shift(buckets, places, &queue, (next - 1, last), (free, now)))
 }

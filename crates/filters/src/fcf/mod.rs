@@ -20,7 +20,7 @@ use crate::state::{Lookup, State};
 use crate::stats::StoreStats;
 use crate::store::{Found, Insertion, Lines, Store};
 use buckets::{Buckets, Slot};
-use cuckoo::{Places, SearchBudget, make_room};
+use cuckoo::{Places, SearchAllowance, make_room};
 
 /// A fingerprint cuckoo filter: one slot per flow, in one of two buckets. With `TIMED` slots age.
 ///
@@ -81,7 +81,9 @@ use cuckoo::{Places, SearchBudget, make_room};
 pub struct Fcf<const TIMED: bool, L = OwnedLines> {
     places: Places,
     buckets: Buckets<TIMED, L>,
-    budget: SearchBudget,
+    allowance: SearchAllowance,
+    /// How many flows this shard was planned for.
+    flows_planned: u64,
     counts: StoreStats,
 }
 
@@ -131,7 +133,8 @@ impl<const TIMED: bool, L: LineArray> Fcf<TIMED, L> {
             buckets: buckets.buckets(),
             buckets_per_line: buckets.buckets_per_line(),
         };
-        Fcf { places, buckets, budget: SearchBudget::FULL, counts: StoreStats::default() }
+        let (allowance, counts) = (SearchAllowance::FULL, StoreStats::default());
+        Fcf { places, buckets, allowance, flows_planned: sizing.flows_per_shard(), counts }
     }
 
     /// The slots that match a flow.
@@ -165,10 +168,13 @@ impl<const TIMED: bool, L: LineArray> Fcf<TIMED, L> {
 
     /// A free slot in one of a flow's buckets; others are moved for it if necessary.
     fn free_slot(&mut self, place: &FcfPlace, now: Epoch) -> Option<Slot> {
-        self.budget.earn();
         let [first, second] = place.homes.map(|bucket| self.buckets.free_slot(bucket, now));
-        let (buckets, budget) = (&mut self.buckets, &mut self.budget);
-        first.or(second).or_else(|| make_room(buckets, &self.places, place.homes, budget, now))
+        let (buckets, allowance) = (&mut self.buckets, &mut self.allowance);
+        let free = first
+            .or(second)
+            .or_else(|| make_room(buckets, &self.places, place.homes, allowance, now));
+        allowance.note(free.is_some());
+        free
     }
 
     /// Of the slots that match and are in this state, the least recently touched one.
@@ -244,6 +250,12 @@ impl<const TIMED: bool, L: LineArray> Store for Fcf<TIMED, L> {
         self.buckets.fill(free, place.base + state.index() as u64, stamp);
         self.counts.inserted += 1;
         Insertion::STORED
+    }
+
+    /// Stale slots that no sweep has cleared yet count as in use.
+    #[inline]
+    fn has_room(&self) -> bool {
+        self.buckets.usage().occupied < self.flows_planned
     }
 
     fn modify(

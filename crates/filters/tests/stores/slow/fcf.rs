@@ -11,6 +11,10 @@ pub struct SlowFcf {
     buckets: usize,
     fingerprints: u128,
     timed: bool,
+    /// Whether the insertion that follows is refused…
+    expects_full: bool,
+    /// …and whether the last one was: only then it may be without need.
+    was_full: bool,
     counts: Counts,
 }
 
@@ -33,7 +37,15 @@ impl SlowFcf {
     pub fn new(buckets: usize, states: usize, slot_bits: u32, timed: bool) -> SlowFcf {
         let fingerprints = (2u128.pow(slot_bits) - 1) / states as u128;
         let fingerprints = fingerprints.min(u32::MAX.into());
-        SlowFcf { entries: vec![], buckets, fingerprints, timed, counts: Counts::default() }
+        SlowFcf {
+            entries: vec![],
+            buckets,
+            fingerprints,
+            timed,
+            expects_full: false,
+            was_full: false,
+            counts: Counts::default(),
+        }
     }
 
     fn look(&self, flow: &Flow) -> Look {
@@ -119,10 +131,16 @@ impl Slow for SlowFcf {
     fn insert(&mut self, flow: &Flow, state: State, at: i64) {
         let look = self.look(flow);
         self.counts.inserts_of_present += u64::from(!self.of(flow).is_empty());
-        match self.fits(look) {
-            true => self.entries.push(Entry { look, state, touched: at }),
-            false => self.counts.full += 1,
+        let gives_up = std::mem::take(&mut self.expects_full) && self.was_full;
+        self.was_full = gives_up || !self.fits(look);
+        match self.was_full {
+            false => self.entries.push(Entry { look, state, touched: at }),
+            true => self.counts.full += 1,
         }
+    }
+
+    fn expect_full(&mut self) {
+        self.expects_full = true;
     }
 
     fn modify(&mut self, flow: &Flow, old: Lookup, new: State, at: i64) {
