@@ -32,8 +32,8 @@ pub struct SecondLoad {
 }
 
 impl SecondLoad {
-    /// Since the start, from what a shard says of itself. A pending table counts the flows that it
-    /// could not let into the store; without one, the store does.
+    /// Since the start, from what a shard says of itself. `refused`: flows that were not let out of the
+    /// pending table.
     pub fn new(store: &StoreStats, pending: Option<PendingStats>, refused: u64) -> SecondLoad {
         let refused = if pending.is_some() { refused } else { store.full };
         let PendingStats { slots, inserted, lost, .. } = pending.unwrap_or_default();

@@ -11,6 +11,7 @@ use std::thread;
 use super::alerts::Sink;
 use super::alerts::merge::{AlertMerger, BatchAlerts};
 use super::batch::PacketBatch;
+use super::clock::Phase;
 use super::dispatch::{DispatchPlan, Dispatcher};
 use super::errors::Errors;
 use super::observer::{Observer, Request, Snapshot};
@@ -63,6 +64,10 @@ pub fn run(
         watch: plan.watch,
         top_talkers: plan.top_talkers,
     });
+    let idle_nanos = match plan.phase {
+        Phase::Nanos(nanos) => nanos,
+        Phase::Operations(_) | Phase::Never => plan.startup_nanos,
+    };
     thread::scope(|scope| {
         let pool = WorkerPool::new(stages, plan.workers, plan.stopwatch, scope);
         let merger = AlertMerger::new(sink, keyer, &plan.active, plan.verify);
@@ -72,7 +77,7 @@ pub fn run(
             dispatcher,
             frames: FrameCounts::default(),
             found: BatchAlerts::default(),
-            seconds: Seconds::new(plan.startup_nanos.div_ceil(NANOS_PER_SEC)),
+            seconds: Seconds::new(idle_nanos.div_ceil(NANOS_PER_SEC)),
         };
         run.drive(source, parser, stop, observer)
     })
@@ -230,6 +235,7 @@ impl Run<'_, '_> {
             errors: totals.errors,
             store: totals.store,
             pending: totals.pending,
+            pending_lifetime_seconds: self.seconds.pending_lifetime_seconds(),
             measured: totals.sampled.map(|last| self.seconds.measurement(&last)),
             overloads: self.seconds.overloads(),
             alerts: self.merger.finish(),

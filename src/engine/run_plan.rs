@@ -65,6 +65,9 @@ pub struct RunResult {
     pub store: StoreStats,
     /// What the pending tables say about themselves, if there are any.
     pub pending: Option<PendingStats>,
+    /// How long the pending tables hold a flow at the rate of the last second; `None` if no flow
+    /// arrived in it.
+    pub pending_lifetime_seconds: Option<f64>,
     /// Times in which the load was too much.
     pub overloads: OverloadTotals,
     /// The error measured on a sample of flows, if one was asked for.

@@ -147,11 +147,9 @@ impl ShardStage {
     /// Tells the load of the second that ends.
     pub fn end_second(&mut self, output: &mut SecondOutput) {
         if let Some(second) = self.second {
-            let load = SecondLoad::new(
-                &self.shard.store_stats(),
-                self.shard.pending_stats(),
-                self.shard.stats().refused,
-            );
+            let refused = self.shard.stats().refused;
+            let (store, pending) = (self.shard.store_stats(), self.shard.pending_stats());
+            let load = SecondLoad::new(&store, pending, refused);
             output.loads.push((second, load.since(self.load)));
             self.load = load;
         }

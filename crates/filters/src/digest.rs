@@ -111,8 +111,9 @@ impl FlowId {
     /// the position bits, in which the two directions of a connection may differ.
     #[inline]
     pub const fn sampling_bits(self) -> u32 {
-        // Without the bits of the shard, which its flows share.
-        let bits = ((self.0 >> 64) as u64) << 4;
+        // Without the bits of the shard, which its flows share, and the one that `reverse` changes: both
+        // directions of a connection are in a sample.
+        let bits = ((self.0 >> 64) as u64) << 5;
         (bits.wrapping_mul(GOLDEN) >> 32) as u32
     }
 

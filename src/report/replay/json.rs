@@ -10,7 +10,6 @@ use crate::engine::{
 };
 use crate::report::trace::TraceReport;
 use crate::seed::Seed;
-use crate::time::NANOS_PER_SEC;
 use acsm_filters::pending::{PendingStats, PendingTable};
 use acsm_filters::{Backend, RecycleAt, Sizing};
 
@@ -67,7 +66,7 @@ pub struct PendingReport {
     pub slots: u64,
     pub bits: u64,
     pub used: u64,
-    /// `None` if no flow came.
+    /// `None` if no flow arrived in the last second.
     pub lifetime_seconds: Option<f64>,
     pub inserted: u64,
     pub admitted: u64,
@@ -76,19 +75,12 @@ pub struct PendingReport {
 }
 
 impl PendingReport {
-    /// Of these counts; `lifetime_seconds`: how long a flow is held at some rate of new flows.
+    /// Of these counts; `lifetime_seconds` at the rate of the last second.
     pub fn new(stats: PendingStats, lifetime_seconds: Option<f64>) -> PendingReport {
         let PendingStats { slots, used, inserted, admitted, retired, lost } = stats;
         let bits = PendingTable::bits(slots);
         PendingReport { slots, bits, used, lifetime_seconds, inserted, admitted, retired, lost }
     }
-}
-
-/// How long a pending flow is held at the average rate of a trace of this length, if any came.
-fn average_lifetime(stats: &PendingStats, trace_seconds: f64) -> Option<f64> {
-    let PendingStats { slots, inserted, .. } = *stats;
-    let has_rate = inserted > 0 && trace_seconds > 0.0;
-    has_rate.then(|| slots as f64 * trace_seconds / inserted as f64)
 }
 
 /// Times in which new flows were too many for the pending table or the store.
@@ -218,13 +210,11 @@ impl Summary {
         let packets_per_second = if seconds > 0.0 { packets / seconds } else { 0.0 };
         let stats = &outcome.store;
         let errors = outcome.errors.as_ref();
-        let span_nanos = outcome.frames.span.map_or(0, |(first, last)| last.since(first));
-        let trace_seconds = span_nanos as f64 / NANOS_PER_SEC as f64;
         Summary {
             store: store_report(outcome, &context),
             pending: outcome
                 .pending
-                .map(|stats| PendingReport::new(stats, average_lifetime(&stats, trace_seconds))),
+                .map(|stats| PendingReport::new(stats, outcome.pending_lifetime_seconds)),
             flows: FlowReport {
                 inserted: stats.inserted,
                 deleted: stats.deleted,

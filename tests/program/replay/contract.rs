@@ -49,7 +49,7 @@ const NAMES: [(&str, &[&str], &[&str]); 11] = [
     (
         "/flows",
         &["inserted", "deleted", "live", "live_estimated", "cells_aged"],
-        &["recycles", "moved", "cells_shared"],
+        &["recycles", "moved", "cells_shared", "reset_ignored"],
     ),
     ("/lookups", &["known", "absent", "dont_know"], &[]),
     ("/alerts", &["total", "by_rule"], &["only_counted", "left_out", "thresholds"]),
@@ -97,7 +97,7 @@ fn the_summary_has_the_names_of_the_contract() {
     let other = replay("--preset paper --sample none", &[&trace]);
     assert!(other["errors"].is_null(), "errors only with --verify");
     assert!(other["pending"].is_null(), "no pending table in preset paper");
-    assert!(other["error"]["measured"].is_null(), "nothing is measured without a sample");
+    assert!(other["error"]["measured"].is_null(), "--sample none");
 }
 
 /// Two flows of five and three packets, a FIN, a RST, both counted by hand.
