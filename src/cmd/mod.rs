@@ -28,6 +28,7 @@ mod plan;
 mod presets;
 mod progress;
 mod replay;
+mod replay_observer;
 mod rule_args;
 mod rules;
 mod run_args;

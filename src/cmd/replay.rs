@@ -1,5 +1,6 @@
 //! `acsm replay`: captures through the state machine.
 
+use std::cell::RefCell;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -9,15 +10,16 @@ use clap::Args;
 use super::alert_destination::{AlertDestination, ExistingFile};
 use super::input_args::InputArgs;
 use super::progress::Progress;
-use super::run_args::{RunArgs, outcome};
+use super::replay_observer::{ReplayObserver, SharedOutput, StatsWriter};
+use super::run_args::{OUTPUT, RunArgs, outcome};
 use super::seed_args::SeedArgs;
 use super::{Usage, signals, stderr};
-use crate::engine::{Observer, OverloadEvent, Request, RunPlan, run as run_engine};
+use crate::engine::{RunPlan, run as run_engine};
 use crate::report::alert::{AlertOutput, AlertTarget, Names};
-use crate::report::overload::OverloadMessage;
 use crate::report::replay::{Context, Summary, text};
 use crate::report::trace::TraceReport;
 use crate::seed::Seed;
+use crate::units::parse_duration_nanos;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -42,6 +44,10 @@ pub struct ReplayArgs {
     #[command(flatten)]
     run: RunArgs,
 
+    /// Write a `stats` event among EVE lines after every TIME of packet time (60s)
+    #[arg(long, help_heading = OUTPUT, value_name = "TIME", requires = "alerts", value_parser = parse_duration_nanos)]
+    stats: Option<u64>,
+
     #[command(flatten)]
     seed: SeedArgs,
 }
@@ -58,13 +64,17 @@ pub fn run(args: &ReplayArgs) -> anyhow::Result<ExitCode> {
     signals::stop_on_signals(&stop)?;
     let seed = args.seed.choose(&mut source);
     let plan = RunPlan { seed, keyer: args.run.rules.keyer(seed), ..plan };
-    let mut sink = AlertOutput::new(Names::new(&plan), args.run.rules.min_severity, target);
+    let output = AlertOutput::new(Names::new(&plan), args.run.rules.min_severity, target);
+    let output = RefCell::new(output);
     let started = Instant::now();
     let progress = Progress::new(source.progress(), quiet || destination.is_terminal());
-    let mut observer = ReplayObserver { progress, quiet };
-    let parser = args.input.parser();
+    let stats = args.stats.map(|nanos| StatsWriter::new(&plan, sizing, &output, nanos));
+    let mut observer = ReplayObserver { progress, quiet, stats };
+    let (mut sink, parser) = (SharedOutput(&output), args.input.parser());
     let result = run_engine(&plan, &mut source, &parser, &mut sink, &stop, &mut observer);
+    let failure = observer.stats.as_mut().and_then(StatsWriter::take_failure);
     drop(observer);
+    let result = failure.map_or(result, |failure| Err(failure.into()));
     let Some(outcome) = outcome(result, &destination)? else { return Ok(ExitCode::SUCCESS) };
 
     let trace = TraceReport::new(&outcome.frames, &source.link_types(), source.damages());
@@ -85,26 +95,6 @@ pub fn run(args: &ReplayArgs) -> anyhow::Result<ExitCode> {
     match outcome.failure {
         Some(error) => Err(error).context("reading ended early; the summary covers what was read"),
         None => Ok(ExitCode::SUCCESS),
-    }
-}
-
-/// Shows progress, and what happens to the store.
-struct ReplayObserver {
-    progress: Progress,
-    quiet: bool,
-}
-
-impl Observer for ReplayObserver {
-    fn batch(&mut self, frames: u64) -> Request {
-        self.progress.tick(frames);
-        Request::Continue
-    }
-
-    fn overload(&mut self, event: &OverloadEvent) {
-        if !self.quiet {
-            let message = OverloadMessage(event);
-            self.progress.above(|| stderr::message(format_args!("acsm: warning: {message}")));
-        }
     }
 }
 

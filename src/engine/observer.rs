@@ -35,6 +35,9 @@ pub trait Observer {
     /// A batch is done, or an idle tick is over; this many frames were seen so far.
     fn batch(&mut self, frames: u64) -> Request;
 
+    /// The latest time of a packet or an idle tick, before each batch is [told](Self::batch).
+    fn time(&mut self, _time: Timestamp) {}
+
     /// A minute of packet time is over, by its number since 1970: the error that was measured in it on a
     /// sample of flows.
     fn minute(&mut self, _minute: u64, _error: &MeasuredError) {}

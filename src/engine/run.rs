@@ -107,6 +107,7 @@ impl Run<'_, '_> {
             self.send(batch)?;
             self.dispatcher.note_losses(source.lost_frames());
             self.announce(observer);
+            observer.time(self.dispatcher.time());
             let request = observer.batch(self.frames.packets);
             if source.may_wait() || !matches!(request, Request::Continue) {
                 self.complete_all()?;

@@ -25,6 +25,8 @@ pub fn metrics(view: &View) -> String {
     machine(&mut text, view);
     alerts(&mut text, view);
     store(&mut text, view);
+    error(&mut text, view);
+    pending(&mut text, view);
     workers(&mut text, view);
     text.text
 }
@@ -134,6 +136,65 @@ fn store(text: &mut Exposition, view: &View) {
         "Memory that is allocated for the store: acsm_store_bits, in the base unit of Prometheus.",
     );
     text.sample(&[], store.bits.div_ceil(8));
+}
+
+/// The measured error. Like every ratio of Prometheus, from 0 to 1.
+fn error(text: &mut Exposition, view: &View) {
+    let Some(measured) = view.error.measured else { return };
+    for (name, help, value) in [
+        (
+            "acsm_measured_error_ratio",
+            "The share of wrong answers in the last minute, measured on a sample of flows.",
+            measured.rate(),
+        ),
+        (
+            "acsm_measured_error_ratio_low",
+            "It is at least this, by the size of the sample.",
+            measured.low,
+        ),
+        (
+            "acsm_measured_error_ratio_high",
+            "It is at most this, by the size of the sample.",
+            measured.high,
+        ),
+        (
+            "acsm_measured_error_ratio_worst",
+            "That of the worst minute since the start.",
+            measured.worst,
+        ),
+        (
+            "acsm_measured_flows",
+            "Sampled flows that were looked up in the last minute.",
+            measured.flows as f64,
+        ),
+    ] {
+        text.gauge(name, help);
+        text.sample(&[], value);
+    }
+}
+
+fn pending(text: &mut Exposition, view: &View) {
+    let is_overloaded = view.overload.since.is_some();
+    text.gauge("acsm_overload", "Whether new flows are too many for pending table or store.");
+    text.sample(&[], u8::from(is_overloaded));
+    text.counter(
+        "acsm_store_refused_total",
+        "Flows that were not let in: the store had as many as planned.",
+    );
+    text.sample(&[], view.store.refused);
+    let Some(pending) = &view.pending else { return };
+    text.gauge("acsm_pending_slots", "Flows that fit the pending table.");
+    text.sample(&[], pending.slots);
+    text.gauge("acsm_pending_used", "Flows that are pending.");
+    text.sample(&[], pending.used);
+    text.counter("acsm_pending_lost_total", "Flows that fell out of the pending table for others.");
+    text.sample(&[], pending.lost);
+    let help = "How long a pending flow is held at the rate of the last second, at least.";
+    text.gauge("acsm_pending_lifetime_seconds", help);
+    match pending.lifetime_seconds {
+        Some(seconds) => text.sample(&[], seconds),
+        None => text.sample(&[], "+Inf"),
+    }
 }
 
 fn workers(text: &mut Exposition, view: &View) {

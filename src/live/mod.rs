@@ -43,5 +43,6 @@ pub use stats::stats_line;
 pub use summary::{LiveSummary, capture_page};
 pub use theory::{PredictedError, StoreModel, StoreTheory};
 pub use view::{
-    Counts, DropCounts, LookupCounts, RuleView, StoreView, TalkerView, View, ViewContext,
+    Counts, DropCounts, LookupCounts, OverloadView, RuleView, StoreView, TalkerView, View,
+    ViewContext,
 };

@@ -2,8 +2,9 @@
 
 use serde::Serialize;
 
-use super::view::{Counts, LookupCounts, StoreView, View};
+use super::view::{Counts, LookupCounts, OverloadView, StoreView, View};
 use crate::capture::live::InterfaceCounts;
+use crate::report::replay::{CurrentError, PendingReport};
 
 /// An event. `stats` has Suricata's names; figures that Suricata has no name for are in `acsm`.
 #[derive(Debug, Serialize)]
@@ -20,6 +21,7 @@ struct SuricataStats {
     capture: CaptureStats,
     decoder: DecoderStats,
     detect: DetectStats,
+    flow: FlowStats,
 }
 
 #[derive(Debug, Serialize)]
@@ -32,13 +34,27 @@ struct CaptureStats {
 #[derive(Debug, Serialize)]
 struct DecoderStats {
     pkts: u64,
-    bytes: u64,
+    /// Not known of captures in files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bytes: Option<u64>,
     tcp: u64,
 }
 
 #[derive(Debug, Serialize)]
 struct DetectStats {
     alert: u64,
+}
+
+/// In Suricata an emergency is what an overload is here.
+#[derive(Debug, Serialize)]
+struct FlowStats {
+    total: u64,
+    active: u64,
+    memuse: u64,
+    memcap: u64,
+    get_used: u64,
+    emerg_mode_entered: u64,
+    emerg_mode_over: u64,
 }
 
 #[derive(Debug, Serialize)]
@@ -51,6 +67,9 @@ struct OwnStats<'a> {
     only_counted: &'a Counts,
     left_out: &'a Counts,
     store: &'a StoreView,
+    pending: Option<&'a PendingReport>,
+    error: CurrentError,
+    overload: &'a OverloadView,
     one_way: bool,
     no_session_muted: bool,
 }
@@ -67,8 +86,21 @@ pub fn stats_line(view: &View, out: &mut Vec<u8>) {
                 kernel_drops: view.drops.kernel,
                 kernel_ifdrops: view.drops.interface,
             },
-            decoder: DecoderStats { pkts: view.packets, bytes: view.bytes, tcp: view.tcp_packets },
+            decoder: DecoderStats {
+                pkts: view.packets,
+                bytes: (!view.interfaces.is_empty()).then_some(view.bytes),
+                tcp: view.tcp_packets,
+            },
             detect: DetectStats { alert: view.alerts.total() },
+            flow: FlowStats {
+                total: view.store.inserted,
+                active: view.store.live_flows,
+                memuse: view.store.bits.div_ceil(8),
+                memcap: view.store.full + view.store.refused,
+                get_used: view.store.evicted,
+                emerg_mode_entered: view.overload.totals.entered,
+                emerg_mode_over: view.overload.totals.over,
+            },
         },
         acsm: OwnStats {
             interfaces: &view.interfaces,
@@ -79,6 +111,9 @@ pub fn stats_line(view: &View, out: &mut Vec<u8>) {
             only_counted: &view.only_counted,
             left_out: &view.left_out,
             store: &view.store,
+            pending: view.pending.as_ref(),
+            error: view.error,
+            overload: &view.overload,
             one_way: view.one_way,
             no_session_muted: view.no_session_muted,
         },

@@ -13,6 +13,7 @@ use crate::capture::live::InterfaceCounts;
 use crate::engine::Snapshot;
 use crate::engine::top_talkers::Talker;
 use crate::machine::{Rule, RuleSet, Rules};
+use crate::report::replay::{CurrentError, MeasuredReport, OverloadReport, PendingReport};
 use acsm_filters::{Backend, Sizing, StoreSpec};
 
 /// Length of the lists of busiest addresses.
@@ -51,6 +52,12 @@ pub struct View {
     pub left_out: Counts,
     /// The store.
     pub store: StoreView,
+    /// The pending table, if there is one.
+    pub pending: Option<PendingReport>,
+    /// The error of the store, measured on a sample of flows.
+    pub error: CurrentError,
+    /// Times in which new flows were too many.
+    pub overload: OverloadView,
     /// Whether nearly all flows show one direction only.
     pub one_way: bool,
     /// Whether "no session" rules are muted at the moment.
@@ -154,6 +161,16 @@ impl LookupCounts {
     }
 }
 
+/// Times in which new flows were too many for the pending table or the store.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct OverloadView {
+    /// How many there were, and for how long.
+    #[serde(flatten)]
+    pub totals: OverloadReport,
+    /// When the present one began, if there is one.
+    pub since: Option<String>,
+}
+
 /// A rule in force.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RuleView {
@@ -191,6 +208,8 @@ pub struct StoreView {
     pub evicted: u64,
     /// Insertions refused for lack of room.
     pub full: u64,
+    /// Flows that the pending table did not let in, because it had as many as it was planned for.
+    pub refused: u64,
 }
 
 impl StoreView {
@@ -271,6 +290,14 @@ impl View {
             only_counted: by_rule(&shards.only_counted),
             left_out: snapshot.suppressed.by_reason().into_iter().collect(),
             store: StoreView::new(snapshot, context.spec, context.sizing),
+            pending: snapshot
+                .pending
+                .map(|stats| PendingReport::new(stats, snapshot.pending_lifetime_seconds)),
+            error: CurrentError { measured: snapshot.measured.map(MeasuredReport::from) },
+            overload: OverloadView {
+                totals: snapshot.overloads.into(),
+                since: snapshot.overloads.since.map(|time| time.to_string()),
+            },
             one_way: snapshot.one_way,
             no_session_muted: snapshot.no_session_muted,
             batch_seconds: [quantile(0.5), quantile(0.99)],
@@ -300,6 +327,7 @@ impl StoreView {
             deleted: stats.deleted,
             evicted: stats.evicted,
             full: stats.full,
+            refused: snapshot.shards.refused,
         }
     }
 }

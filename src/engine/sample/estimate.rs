@@ -5,9 +5,6 @@ use std::ops::AddAssign;
 /// Flows are told apart by how many halvings of the threshold leave them in a sample: 0 to 23.
 pub const LEVELS: usize = 24;
 
-/// Minutes with fewer flows say too little to be the worst.
-const FLOWS_MIN: u64 = 100;
-
 /// Lookups of some flows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct FlowCounts {
@@ -103,6 +100,9 @@ pub struct MeasuredError {
 }
 
 impl MeasuredError {
+    /// With fewer flows, a prediction may say more; and a minute with fewer is not the worst.
+    pub const FLOWS_MIN: u64 = 100;
+
     fn new(counts: &FlowCounts, level: usize) -> MeasuredError {
         let &FlowCounts { flows, flows_wrong, wrong, asked, .. } = counts;
         let (low, high) = interval(counts);
@@ -117,7 +117,7 @@ impl MeasuredError {
 
     /// Whether so few flows were sampled that a prediction may say more.
     pub fn is_thin(&self) -> bool {
-        self.flows < FLOWS_MIN
+        self.flows < MeasuredError::FLOWS_MIN
     }
 
     /// Whether the figure is that of many flows, or of all there are.

@@ -218,7 +218,7 @@ pub fn draw_store(look: Look, frame: &mut Frame<'_>, area: Rect, view: &View, hi
     let lines = [
         live_flows(look, store, is_wide),
         fill(look, store),
-        store_line("error now", format!("{} predicted", error(store)), look.figure()),
+        store_line("error now", error(view, is_wide), look.figure()),
         store_line("don't know", dont_know(view, history, is_wide), look.figure()),
         store_line("inserted", changes, look.figure()),
     ];
@@ -251,10 +251,21 @@ fn fill(look: Look, store: &StoreView) -> Line<'static> {
     ])
 }
 
-fn error(store: &StoreView) -> String {
-    match store.predicted_error.value() {
-        error if error > 0.0 => format!("{error:.1e}"),
-        _ => "none".to_owned(),
+/// The measured error; the predicted one, where too few flows are sampled.
+fn error(view: &View, is_wide: bool) -> String {
+    let figure = |error: f64| match error > 0.0 {
+        true => format!("{error:.1e}"),
+        false => "none".to_owned(),
+    };
+    match view.error.measured.filter(|measured| !measured.is_thin()) {
+        None => format!("{} predicted", figure(view.store.predicted_error.value())),
+        Some(measured) => {
+            let (now, worst) = (figure(measured.rate()), figure(measured.worst));
+            match is_wide {
+                true => format!("{now} measured, worst {worst}"),
+                false => format!("{now}, worst {worst}"),
+            }
+        }
     }
 }
 

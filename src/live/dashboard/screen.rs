@@ -26,7 +26,7 @@ const KEYS: [(&str, &str); 9] = [
 ];
 const NOTES: [&str; 3] = [
     "~ and \"estimates\": counted by sketches, good to some percent.",
-    "error now: answers of the store expected to be wrong, by theory.",
+    "error now: wrong answers of the store, on a sample of flows; or by theory.",
     "drops: packets lost by the kernel or the interface.",
 ];
 
@@ -172,6 +172,10 @@ fn conditions(view: &View) -> Vec<String> {
         .map(|counts| format!("{} is gone", printable(&counts.interface)))
         .collect();
     let store = &view.store;
+    if let Some(since) = &view.overload.since {
+        let time = since.get(11..19).unwrap_or(since);
+        notices.push(format!("overload since {time}: too many new flows"));
+    }
     if store.is_overloaded() {
         let planned = short(store.flows as f64);
         notices.push(format!("overload: the store was made for {planned} flows"));

@@ -75,7 +75,8 @@ pub struct PendingReport {
 }
 
 impl PendingReport {
-    fn new(stats: PendingStats, lifetime_seconds: Option<f64>) -> PendingReport {
+    /// Of these counts; `lifetime_seconds` at the rate of the last second.
+    pub fn new(stats: PendingStats, lifetime_seconds: Option<f64>) -> PendingReport {
         let PendingStats { slots, used, inserted, admitted, retired, lost } = stats;
         let bits = PendingTable::bits(slots);
         PendingReport { slots, bits, used, lifetime_seconds, inserted, admitted, retired, lost }
@@ -115,6 +116,18 @@ pub struct MeasuredReport {
     pub low: f64,
     pub high: f64,
     pub worst: f64,
+}
+
+impl MeasuredReport {
+    /// The share of wrong answers; 0 without lookups.
+    pub fn rate(&self) -> f64 {
+        self.wrong as f64 / self.asked.max(1) as f64
+    }
+
+    /// Whether so few flows were sampled that a prediction may say more.
+    pub fn is_thin(&self) -> bool {
+        self.flows < MeasuredError::FLOWS_MIN
+    }
 }
 
 impl From<Measurement> for MeasuredReport {

@@ -7,5 +7,7 @@ mod json;
 mod prediction;
 pub mod text;
 
-pub use json::{Context, ErrorReport, MeasuredReport, OverloadReport, Summary};
+pub use json::{
+    Context, CurrentError, ErrorReport, MeasuredReport, OverloadReport, PendingReport, Summary,
+};
 pub use prediction::{Overload, Prediction};

@@ -4,8 +4,10 @@ use std::net::IpAddr;
 
 use acsm::capture::live::InterfaceCounts;
 use acsm::live::{
-    Counts, DropCounts, History, LookupCounts, Sample, SeenAlert, StoreView, TalkerView, View,
+    Counts, DropCounts, History, LookupCounts, OverloadView, Sample, SeenAlert, StoreView,
+    TalkerView, View,
 };
+use acsm::report::replay::{CurrentError, OverloadReport};
 use acsm_filters::Backend;
 use serde_json::{Value, json};
 
@@ -48,6 +50,13 @@ pub fn silent() -> View {
             deleted: 0,
             evicted: 0,
             full: 0,
+            refused: 0,
+        },
+        pending: None,
+        error: CurrentError { measured: None },
+        overload: OverloadView {
+            totals: OverloadReport { entered: 0, over: 0, seconds: 0 },
+            since: None,
         },
         one_way: false,
         no_session_muted: true,

@@ -2,8 +2,10 @@
 
 use acsm::capture::live::InterfaceCounts;
 use acsm::live::{
-    Counts, DropCounts, LookupCounts, RuleView, SeenAlert, StoreView, TalkerView, View,
+    Counts, DropCounts, LookupCounts, OverloadView, RuleView, SeenAlert, StoreView, TalkerView,
+    View,
 };
+use acsm::report::replay::{CurrentError, MeasuredReport, OverloadReport, PendingReport};
 use acsm_filters::Backend;
 use serde_json::{Value, json};
 
@@ -48,6 +50,31 @@ pub fn small_view() -> View {
             deleted: 2,
             evicted: 0,
             full: 1,
+            refused: 3,
+        },
+        pending: Some(PendingReport {
+            slots: 192,
+            bits: 8192,
+            used: 5,
+            lifetime_seconds: Some(2.5),
+            inserted: 30,
+            admitted: 9,
+            retired: 14,
+            lost: 2,
+        }),
+        error: CurrentError {
+            measured: Some(MeasuredReport {
+                wrong: 1,
+                asked: 80,
+                flows: 7,
+                low: 0.0003,
+                high: 0.07,
+                worst: 0.02,
+            }),
+        },
+        overload: OverloadView {
+            totals: OverloadReport { entered: 2, over: 1, seconds: 4 },
+            since: Some("2026-10-05T10:00:00.000000000Z".to_owned()),
         },
         one_way: false,
         no_session_muted: true,

@@ -13,4 +13,5 @@ mod pending;
 mod recycling;
 mod same_bytes;
 mod selection;
+mod stats;
 mod wire;

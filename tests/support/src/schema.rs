@@ -21,7 +21,7 @@ fn check(schema: &Value, value: &Value, place: &str, found: &mut Vec<String>) {
             "maxLength" => length(value).is_none_or(|length| length <= wanted.as_u64().unwrap()),
             "required" => {
                 let has = |name: &Value| value.get(name.as_str().unwrap()).is_some();
-                wanted.as_array().unwrap().iter().all(has)
+                !value.is_object() || wanted.as_array().unwrap().iter().all(has)
             }
             "additionalProperties" => {
                 assert_eq!(*wanted, Value::Bool(false));

@@ -165,6 +165,9 @@ class Dashboard {
     for (const counts of view.interfaces.filter(({ is_open }) => !is_open)) {
       yield ["bad", `${counts.interface} is gone; acsm waits for it to come back.`];
     }
+    if (view.overload.since !== null) {
+      yield ["bad", `Overload since ${view.overload.since.slice(11, 19)} UTC: new flows are too many for the pending table or the store.`];
+    }
     if (overload(view)) {
       yield ["bad", `About ${grouped(store.live_flows)} flows are alive, and the store was made for ${grouped(store.flows)} (--flows): by theory ${share(store.predicted_error)} of answers are wrong now.`];
     }

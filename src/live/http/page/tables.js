@@ -64,9 +64,16 @@ function tiles(view, sample) {
     ["packets lost", grouped(lost), `${share(lost / Math.max(view.packets + lost, 1))} of all`, lost ? "warn" : ""],
     [store.live_estimated ? "live flows, estimated" : "live flows", grouped(store.live_flows), store.backend === "exact" ? "" : `made for ${grouped(store.flows)}`, overload(view) ? "bad" : ""],
     ["fill of the store", share(store.fill_ratio), `${store.backend}, ${size(store.bits / 8)}`],
-    ["expected error", share(store.predicted_error), `“don’t know”: ${share(lookups.dont_know / Math.max(sum(lookups), 1))}`],
+    errorTile(view, `“don’t know”: ${share(lookups.dont_know / Math.max(sum(lookups), 1))}`),
     ["alerts", grouped(sum(view.alerts)), sample && sample.alerts_per_second > 0 ? `${short(sample.alerts_per_second)} per second` : "none just now"],
   ];
+}
+
+/** The measured error; the expected one, where fewer than 100 flows are sampled. */
+function errorTile({ error: { measured }, store }, more) {
+  if (measured === null || measured.flows < 100) return ["expected error", share(store.predicted_error), more];
+  const words = `at most ${share(measured.high)}, worst minute ${share(measured.worst)}; ${more}`;
+  return ["measured error", share(measured.wrong / Math.max(measured.asked, 1)), words];
 }
 
 function showTiles(view, sample) {
