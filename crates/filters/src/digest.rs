@@ -79,7 +79,7 @@ impl FlowId {
     /// The number of shards, independent of the number of workers.
     pub const SHARDS: usize = 16;
 
-    /// Bits for the positions of cells or buckets.
+    /// Bits for the positions of cells or slots.
     pub const fn position_bits(self) -> u64 {
         self.0 as u64
     }
