@@ -17,12 +17,13 @@ use std::sync::atomic::AtomicBool;
 
 use acsm::capture::parse::Parser;
 use acsm::capture::{CaptureError, Frame, LinkType, PacketSlots, PacketSource};
-use acsm::engine::{ActiveRules, RunPlan, run};
+use acsm::engine::{ActiveRules, Phase, RunPlan, run};
 use acsm::flow::FlowKeyKind;
 use acsm::generate::{Link, Profile, TraceSpec};
 use acsm::machine::{Preset, Rules};
-use acsm::time::Timestamp;
-use acsm_filters::Backend;
+use acsm::time::{NANOS_PER_SEC, Timestamp};
+use acsm_filters::pending::PendingTable;
+use acsm_filters::{Backend, Budget};
 use acsm_test_support::plans::{NullSink, replay_plan};
 
 use harness::on_cpu::Stopwatch;
@@ -89,6 +90,9 @@ fn operator_plan() -> RunPlan {
     let rules = Rules::load("tcp-connection").expect("rules that come with acsm");
     plan.keyer.kind = FlowKeyKind::Connection;
     plan.store.states = rules.machine.states().len();
+    plan.store.budget = Budget::FpRate(1e-4);
+    plan.store.pending = Some(PendingTable::default_slots(plan.store.flows));
+    plan.phase = Phase::Nanos(300 * NANOS_PER_SEC);
     plan.active = Arc::new(ActiveRules::new(rules, Preset::Operator));
     plan.top_talkers = true;
     plan
@@ -124,9 +128,9 @@ fn main() {
     let (operator, paper) = (operator_plan(), replay_plan(Backend::Kbf, 1));
     let verified = |plan: &RunPlan| RunPlan { verify: true, ..plan.clone() };
     let plans = [
-        ("operator preset, fcf (live)", operator.clone()),
+        ("operator preset, fcf", operator.clone()),
         ("  and --verify", verified(&operator)),
-        ("paper preset, kbf (replay)", paper.clone()),
+        ("paper preset, kbf", paper.clone()),
         ("  and --verify", verified(&paper)),
     ];
     let mut nanos = plans.each_ref().map(|_| Vec::new());

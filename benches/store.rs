@@ -78,8 +78,12 @@ fn main() {
     let wanted = std::env::args().find_map(|argument| argument.parse().ok());
     let count: u32 = wanted.unwrap_or(1_000_000);
     let mut random = Random::new(1);
-    let keyer =
-        Keyer { kind: FlowKeyKind::Pair, vlan_in_key: false, hash_key: HashKey::from_seed(1) };
+    let keyer = Keyer {
+        kind: FlowKeyKind::Pair,
+        vlan_in_key: false,
+        hash_key: HashKey::from_seed(1),
+        pairs_directions: false,
+    };
     let flow = |n: u32| {
         let src = n.to_be_bytes().into();
         let key =
@@ -102,7 +106,9 @@ fn main() {
         let bits = spec.sizing().map_or(0.0, |sizing| sizing.bits_per_flow);
         println!("{name:28} {alone:10.1} {fetched:10.1}  {bits:9.1}");
     };
-    for (name, expire) in [("timer", Expire::Timer), ("none", Expire::None)] {
+    for (name, expire) in
+        [("timer", Expire::Timer), ("stamps", Expire::Stamps), ("none", Expire::None)]
+    {
         for backend in [Backend::Kbf, Backend::Sbf, Backend::Bhbf, Backend::Fcf, Backend::Exact] {
             let spec = StoreSpec { expire, flows: count.into(), ..StoreSpec::new(backend, 6) };
             row(&format!("{} 0.01, {name}", backend.name()), spec);

@@ -86,6 +86,9 @@ def main():
     with work_folder(options.work) as folder:
         inputs = same_matrix.make_inputs(options.old, options.corpus, Path(folder), say)
         cases = same_matrix.all_cases(inputs, options.quick)
+        if not options.old_knows_stamps:
+            say("OLD has no --expire stamps: its timer is compared with the stamps of NEW")
+            cases = [case for case in cases if not plans_for_a_timer(case.args)]
         if options.only:
             cases = [case for case in cases if options.only.search(command_line(case))]
         if options.list:
@@ -113,7 +116,9 @@ def parse_arguments():
                         help="folder of captures [default: ../shared/corpus beside the repository]")
     parser.add_argument("--work", metavar="DIR", type=Path,
                         help="make inputs here and keep them [default: a temporary folder]")
-    return parser.parse_args()
+    options = parser.parse_args()
+    options.old_knows_stamps = knows_stamps(options.old)
+    return options
 
 
 def binary(text):
@@ -180,8 +185,13 @@ class Comparison:
 
     def compare(self, case):
         with tempfile.TemporaryDirectory(dir=self.folder, prefix="run-") as folder:
-            old = run_once(self.options.old, case, Path(folder) / "old")
-            new = run_once(self.options.new, case, Path(folder) / "new")
+            old_args = new_args = seeded(case.args)
+            if not self.options.old_knows_stamps:
+                old_args, new_args = (with_stamps(old_args, name) for name in ("timer", "stamps"))
+            old = run_once(self.options.old, old_args, case.stdin, Path(folder) / "old")
+            new = run_once(self.options.new, new_args, case.stdin, Path(folder) / "new")
+            if not self.options.old_knows_stamps:
+                new = {part: re.sub(rb"\bstamps\b", b"timer", text) for part, text in new.items()}
         return case, differences(old, new), old["exit code"].decode()
 
     def count(self, case, found, exit_code):
@@ -219,13 +229,13 @@ def kind_of(lines):
     return re.sub(r"[\d.,]+", "0", changed[0])
 
 
-def run_once(program, case, folder):
+def run_once(program, args, stdin, folder):
     """All that one run writes: its exit code, stdout, stderr and files, by name."""
     folder.mkdir()
-    with open(case.stdin or "/dev/null", "rb") as stdin:
+    with open(stdin or "/dev/null", "rb") as stdin:
         try:
             # By the same name, since the usage line shows it.
-            done = subprocess.run(["acsm", *seeded(case.args)], executable=program, cwd=folder,
+            done = subprocess.run(["acsm", *explicit(args)], executable=program, cwd=folder,
                                   stdin=stdin, capture_output=True, timeout=TIMEOUT_SECONDS)
         except subprocess.TimeoutExpired:
             return {"exit code": f"none after {TIMEOUT_SECONDS} s".encode()}
@@ -237,12 +247,39 @@ def run_once(program, case, folder):
     return written
 
 
-def seeded(args):
-    """With a seed: without one, older builds take 1, others one that follows from the input."""
+def explicit(args):
+    """With what has other defaults in older builds: there the seed is 1 and the preset `paper`."""
     args = [str(arg) for arg in args]
-    needs_one = args[:1] in (["replay"], ["compare"]) and not any("--seed" in arg for arg in args)
-    is_run = not {"--help", "-h", "help"} & set(args)
-    return [*args, "--seed", "1"] if needs_one and is_run else args
+    if {"--help", "-h", "help"} & set(args):
+        return args
+    given = [arg.partition("=")[0] for arg in args]
+    if args[:1] in (["replay"], ["compare"]) and "--seed" not in given:
+        args += ["--seed", "1"]
+    if args[:1] in (["replay"], ["compare"], ["plan"]) and "--preset" not in given:
+        args += ["--preset", "paper"]
+    return args
+
+
+def knows_stamps(program):
+    """Whether `--expire stamps` is the timer with a stamp per cell; in older builds `timer` is."""
+    done = subprocess.run([program, "replay", "--help"], capture_output=True, text=True)
+    return re.search(r"\bstamps\b", done.stdout) is not None
+
+
+def with_stamps(args, name):
+    """The same with the timer that has a stamp per cell, by the name that a build has for it."""
+    if args[:1] not in (["replay"], ["compare"]) or {"--help", "-h"} & set(args):
+        return args
+    if "--expire" not in args:
+        return [*args, "--expire", name]
+    return [name if before == "--expire" and arg in ("timer", "stamps") else arg
+            for before, arg in zip(["", *args], args)]
+
+
+def plans_for_a_timer(args):
+    """Such plans differ: `fcf` and `exact` are not among the stores with stamps."""
+    untimed = {"none", "recycle", "two-phase"}
+    return args[:1] == ("plan",) and not untimed & set(args)
 
 
 def name_of_stdout(text):

@@ -95,7 +95,8 @@ def make_damaged(whole, folder):
 
 def pair_in(old, capture):
     """Addresses that occur in the capture's first alert; else some that occur in none."""
-    done = subprocess.run([old, "replay", "-q", "--flows", "20k", "--alerts", "-", capture],
+    done = subprocess.run([old, "replay", "-q", "--preset", "paper", "--flows", "20k", "--alerts",
+                           "-", capture],
                           capture_output=True, timeout=60)
     for line in done.stdout.splitlines()[:1]:
         alert = json.loads(line)
@@ -115,13 +116,13 @@ def run_or_exit(command):
 # with every preset.
 Store = namedtuple("Store", "options has_cells expires cell_bits")
 
-ALL_EXPIRES = ("timer", "recycle", "two-phase", "none")
+ALL_EXPIRES = ("timer", "stamps", "recycle", "two-phase", "none")
 STORES = [
-    Store("exact", False, ("timer", "none"), []),
+    Store("exact", False, ("timer", "stamps", "none"), []),
     Store("exact --memory 64KiB", False, ("timer", "none"), []),
-    Store("fcf", False, ("timer", "none"), []),
+    Store("fcf", False, ("timer", "stamps", "none"), []),
     Store("dbf", True, ALL_EXPIRES, []),
-    Store("dbf --no-counters", True, ALL_EXPIRES[:3], []),
+    Store("dbf --no-counters", True, ALL_EXPIRES[:4], []),
     Store("sbf", True, ALL_EXPIRES, ["16", "32"]),
     Store("sbf --sbf-rules paper-kbf", True, ALL_EXPIRES, ["16", "32"]),
     Store("kbf", True, ALL_EXPIRES, ["16", "32"]),
@@ -149,8 +150,7 @@ ROTATING = {
     "touch": ["", "--touch all"],
     "phase": ["", "", "--phase ops:500", "--phase ops:5k"],
     "key": ["", "", "pair", "5-tuple", "connection"],
-    "gate": ["", "", "", "bloom", "bloom-1", "bloom-2", "bloom-3", "bloom,recycle",
-             "bloom-1,recycle", "bloom --gate-flows 50", "bloom-2,recycle --gate-flows 50"],
+    "pending": ["", "none", "500", "4k"],
     "recycle": ["", "--recycle-at flows:50", "--recycle-at fill:30%", "--no-retain",
                 "--recycle-at flows:20 --no-retain"],
     "cells": ["", "", "--hashes 3", "--hashes 6", "--cell-bits 16", "--cell-bits 32"],
@@ -209,8 +209,7 @@ def replay_args(pick, capture, inputs):
         line += recycle_options(pick)
     line += cell_options(pick)
     line += key_options(pick)
-    if pick["gate"]:
-        line += f" --gate {pick['gate']}"
+    line += pending_options(pick)
     line += f" --workers {pick['workers']}"
     for name in ("verify", "output", "seed", "touch", "phase", "idle"):
         line += f" {pick[name]}"
@@ -239,6 +238,12 @@ def key_options(pick):
     # The operator's own rules are for connections.
     rules = " --rules tcp-flags" if pick["preset"] == "operator" else ""
     return f" --flow-key {pick['key']}{rules}"
+
+
+def pending_options(pick):
+    # Where the two directions of a connection are one flow.
+    key = pick["key"] or ("connection" if pick["preset"] == "operator" else "pair")
+    return f" --pending {pick['pending']}" if pick["pending"] and key == "connection" else ""
 
 
 def other_options(pick, inputs, pair):
@@ -273,8 +278,8 @@ PLAN = {
     "size": ["--flows 2M --fp-rate 0.1%", "--flows 2M --memory 16MiB", "--flows 1G",
              "--memory 64MiB --error 1e-4", "--flows 500 --error 1e-9", "--memory 4KiB",
              "--memory 1MiB --fp-rate 1e-5"],
-    "expire": ["", "--expire timer", "--expire none", "--expire recycle", "--expire two-phase",
-               "--expire all"],
+    "expire": ["", "--expire timer", "--expire stamps", "--expire none", "--expire recycle",
+               "--expire two-phase", "--expire all"],
     "traffic": ["", "--preset operator", "--flow-key 5-tuple", "--packet-rate 100k",
                 "--idle-timeout 5s"],
     "output": ["--json", "", "--json --plot frontier.svg"],
@@ -302,9 +307,9 @@ COMPARE = {
     "preset": ["", "--preset operator"],
     "layout": ["", "--layout spread", "--layout blocked:1", "--layout blocked:2",
                "--layout blocked:3"],
-    "expire": ["", "", "--expire none"],
-    "variant": ["", "", "--touch all", "--phase ops:500", "--gate bloom", "--gate bloom-1,recycle",
-                "--idle-timeout 10s", "--seed 9", "--repeat 2", "--hashes 4", "--cell-bits 16"],
+    "expire": ["", "--expire stamps", "--expire none"],
+    "variant": ["", "", "--touch all", "--phase ops:500", "--idle-timeout 10s",
+                "--seed 9", "--repeat 2", "--hashes 4", "--cell-bits 16"],
     "output": ["--json --out report", "--json", "--out report", ""],
     "workers": ["--workers 1", "--workers 2"],
 }
@@ -357,8 +362,8 @@ REPLAY_ERRORS = [
     "--fp-rate 1", "--fp-rate 200%", "--memory 1", "--memory 64k", "--memory 100TiB", "--hashes 0",
     "--hashes 1000", "--cell-bits 7", "--cell-bits 8 --backend kbf", "--layout blocked:4",
     "--layout nonsense", "--workers 0", "--workers 17", "--seed x", "--idle-timeout 0",
-    "--idle-timeout 5", "--phase ops:0", "--phase nonsense", "--gate nonsense", "--gate bloom-4",
-    "--gate-flows 5", "--recycle-at flows:5", "--no-retain", "--recycle-at fill:2 --expire recycle",
+    "--idle-timeout 5", "--phase ops:0", "--phase nonsense", "--pending nonsense", "--pending 0",
+    "--recycle-at flows:5", "--no-retain", "--recycle-at fill:2 --expire recycle",
     "--recycle-at flows:0 --expire recycle", "--watch 1.2.3.4", "--watch a,b", "--min-severity 9",
     "--from yesterday", "--from 20 --to 10", "--filter (", "--rules nonsense",
     "--preset operator --flow-key pair", "--alerts no-such-folder/alerts.eve",

@@ -49,8 +49,8 @@
 //! 12. `crates/filters/src/cell_filter.rs`: what filters of shared cells have in common
 //! 13. `crates/filters/src/layout.rs`: which cells the flow has
 //! 14. `crates/filters/src/cells.rs`: the values of its cells in a line
-//! 15. `crates/filters/src/line.rs`: the line of 64 bytes, with its stamps
-//! 16. `crates/filters/src/aging.rs`: which stamps are alive
+//! 15. `crates/filters/src/line.rs`: the line of 64 bytes, with its stamps or halves
+//! 16. `crates/filters/src/aging.rs`: which stamps and halves are alive
 //! 17. `crates/filters/src/kbf.rs`: from the values to the state, and back
 //! 18. `src/machine/table.rs`: what the packet means in that state
 //! 19. `src/engine/alerts/merge.rs`: alerts of all shards in packet order
@@ -58,7 +58,7 @@
 //! 21. `src/report/alert/output.rs`: the sink: writes whole lines
 //! 22. `src/report/alert/eve.rs`: its line
 //!
-//! `src/capture/file/buffer.rs` reads the blocks. Small types and helpers are in 6 more: `src/time.rs`, `src/flow/mod.rs`, `src/machine/rule.rs`,
+//! `src/capture/file/buffer.rs` reads the blocks. Small types and helpers are in 7 more: `src/engine/stages.rs`, `src/time.rs`, `src/flow/mod.rs`, `src/machine/rule.rs`,
 //! `src/engine/stats.rs`, `crates/filters/src/memory.rs`, `crates/filters/src/state.rs`.
 //!
 //! ```

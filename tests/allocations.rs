@@ -16,11 +16,11 @@ use acsm::capture::{CaptureError, FileSource, Frame, PacketSource, TimeWindow};
 use acsm::engine::compare::compare;
 use acsm::engine::run;
 use acsm::engine::thresholds::{SketchLimits, Thresholds};
-use acsm::flow::Packet;
+use acsm::flow::{FlowKeyKind, Packet};
 use acsm::generate::{Format, Link, Precision, Profile, Trace, TraceSpec};
 use acsm::machine::Rules;
 use acsm::seed::Seed;
-use acsm_filters::{Backend, GateSpec};
+use acsm_filters::Backend;
 use acsm_test_support::plans::{NullSink, compare_plan, replay_plan};
 use tempfile::TempDir;
 
@@ -205,18 +205,17 @@ fn the_engine_allocates_nothing_per_packet() {
 }
 
 #[test]
-fn gates_allocate_nothing_per_packet() {
+fn pending_tables_allocate_nothing_per_packet() {
     let _alone = alone();
     let files = Files::pcap(Link::Raw);
     let mut plan = replay_plan(Backend::Kbf, 1);
-    // Few enough that it recycles all the time.
-    let gate: GateSpec = "bloom-2".parse().unwrap();
-    plan.store.gate = Some(GateSpec { flows: Some(100), ..gate });
+    plan.keyer.kind = FlowKeyKind::Connection;
+    plan.store.pending = Some(100);
     let never = AtomicBool::new(false);
     let growth = growth(&files, |path| {
         let (mut source, parser) = (open(path), Parser::default());
         let outcome = run(&plan, &mut source, &parser, &mut NullSink, &never, &mut |_| {}).unwrap();
-        assert!(outcome.store.gate.passed > 100 && outcome.store.gate.recycles > 10);
+        assert!(outcome.pending.unwrap().admitted > 50);
         outcome.frames.tcp_packets
     });
     assert!(growth <= GROWTH_MAX, "{growth} more allocations");

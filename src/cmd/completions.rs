@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use clap::Args;
+use clap::{Args, CommandFactory as _};
 use clap_complete::Shell;
 
 use super::output;
@@ -25,6 +25,6 @@ pub struct CompletionsArgs {
 /// Prints the script.
 pub fn run(args: &CompletionsArgs) -> anyhow::Result<ExitCode> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut super::command(), "acsm", &mut script);
+    clap_complete::generate(args.shell, &mut super::Cli::command(), "acsm", &mut script);
     output::to_stdout(|out| out.write_all(&script))
 }

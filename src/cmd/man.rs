@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
-use clap::Args;
+use clap::{Args, CommandFactory as _};
 
 use super::output;
 
@@ -24,7 +24,7 @@ pub struct ManArgs {
 
 /// Prints the page or writes all pages.
 pub fn run(args: &ManArgs) -> anyhow::Result<ExitCode> {
-    let command = super::command().disable_help_subcommand(true);
+    let command = super::Cli::command().disable_help_subcommand(true);
     if let Some(folder) = &args.out {
         std::fs::create_dir_all(folder)
             .and_then(|()| clap_mangen::generate_to(command, folder))

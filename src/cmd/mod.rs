@@ -3,9 +3,10 @@
 //! | file | shared by several commands |
 //! |---|---|
 //! | `input_args`, `rule_args`, `store_args` | options: captures to read; flow key and rules; the store |
+//! | `presets` | defaults of options that belong together |
 //! | `run_args` | all options of a run of the engine |
 //! | `seed_args` | the seed, by default that of the input |
-//! | `alert_output` | where alerts go, by the options |
+//! | `alert_destination` | where alerts go, by the options |
 //! | `config` | options from a file |
 //! | `output`, `stderr`, `progress` | standard output for data, standard error for messages and progress |
 //! | `signals` | stopping and reloading by signals |
@@ -24,6 +25,7 @@ mod live;
 mod man;
 mod output;
 mod plan;
+mod presets;
 mod progress;
 mod replay;
 mod rule_args;
@@ -38,7 +40,7 @@ mod store_args;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use clap::{Parser, Subcommand};
 
 const ABOUT: &str = "\
 Watch TCP flow state in small, fixed memory.
@@ -51,7 +53,7 @@ pcapng, plain or compressed, also damaged or truncated.";
 const EXAMPLES: &str = "\
 Examples, one per command:
   acsm inspect traffic.pcap                    what is in a capture, exactly
-  acsm replay --preset operator traffic.pcap   alerts for anomalies in it
+  acsm replay traffic.pcap                     alerts for anomalies in it
   acsm plan --flows 2M --memory 16MiB          which store, and its error rates
   acsm compare --out report traffic.pcap       errors of filters against an exact table
   acsm live -i eth0                            alerts on a network interface
@@ -85,18 +87,10 @@ enum Command {
     Man(man::ManArgs),
 }
 
-/// The command line. The default preset of `live` is `operator`.
-fn command() -> clap::Command {
-    Cli::command().mut_subcommand("live", |live| {
-        live.mut_arg("preset", |preset| preset.default_value("operator"))
-    })
-}
-
 /// Runs the command of `arguments`. On wrong usage clap prints an error and exits.
 pub fn run(arguments: Vec<OsString>) -> anyhow::Result<ExitCode> {
     let arguments = config::expand(arguments)?;
-    let parsed = command().try_get_matches_from(&arguments);
-    let cli = parsed.and_then(|matches| Cli::from_arg_matches(&matches)).unwrap_or_else(|error| {
+    let cli = Cli::try_parse_from(&arguments).unwrap_or_else(|error| {
         config::point_at_file(&arguments, &error);
         error.exit()
     });

@@ -9,8 +9,9 @@ use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 
 use super::input_args::InputArgs;
+use super::presets::PresetName;
 use super::progress::Progress;
-use super::rule_args::{FlowKeyName, PresetName, RuleArgs};
+use super::rule_args::{FlowKeyName, RuleArgs};
 use super::store_args::parse_idle_timeout;
 use super::{Usage, output, signals, stderr};
 use crate::capture::parse::Parser;
@@ -68,16 +69,16 @@ pub struct PlanArgs {
     #[arg(long, value_enum, default_value = "timer")]
     expire: ExpireChoice,
 
-    /// A flow idle for this long is forgotten
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_idle_timeout)]
-    idle_timeout: u64,
+    /// A flow idle for this long is forgotten [default: 5m; in preset paper 60s]
+    #[arg(long, value_name = "TIME", value_parser = parse_idle_timeout)]
+    idle_timeout: Option<u64>,
 
     /// Take flows, states and rates from this capture, by an exact pass; can be repeated
     #[arg(long, value_name = "FILE", help_heading = TRAFFIC)]
     trace: Vec<PathBuf>,
 
     /// A set of defaults: flow key and rules
-    #[arg(long, value_enum, default_value = "paper", help_heading = TRAFFIC)]
+    #[arg(long, value_enum, default_value = "operator", help_heading = TRAFFIC)]
     preset: PresetName,
 
     /// State machine: tcp-flags, tcp-connection, or a file [default: by preset]
@@ -110,8 +111,12 @@ const TRAFFIC: &str = "Traffic";
 /// Ways to expire, to choose from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum ExpireChoice {
-    /// Flow by flow, by a timer
+    /// Flow by flow, those idle for --idle-timeout: filters of cells have two halves that change with
+    /// it
     Timer,
+    /// Cell by cell, those that no flow touches for --idle-timeout, as in ACSM 2006 (dbf, sbf, kbf
+    /// and bhbf)
+    Stamps,
     /// Never
     None,
     /// All at once, when the store is full
@@ -128,6 +133,7 @@ impl ExpireChoice {
         let only = |expire| (vec![expire], vec![expire]);
         match self {
             ExpireChoice::Timer => only(Expire::Timer),
+            ExpireChoice::Stamps => only(Expire::Stamps),
             ExpireChoice::None => only(Expire::None),
             ExpireChoice::Recycle => only(Expire::Recycle),
             ExpireChoice::TwoPhase => only(Expire::TwoPhase),
@@ -152,6 +158,8 @@ pub fn run(args: &PlanArgs) -> anyhow::Result<ExitCode> {
     let origin = Origin {
         states: rules.machine.states().iter().map(|state| state.name.clone()).collect(),
         trace: args.trace.iter().map(|path| path.display().to_string()).collect(),
+        preset: args.preset.preset(),
+        has_pending_table: args.preset.pending_slots(1).is_some(),
     };
     let report = PlanReport::new(&requirements, &plan, origin);
     if let Some(path) = &args.plot {
@@ -209,17 +217,21 @@ impl PlanArgs {
         Ok(measured)
     }
 
+    fn idle_timeout_nanos(&self) -> u64 {
+        self.idle_timeout.unwrap_or(self.preset.idle_timeout_nanos())
+    }
+
     /// Which flows are alive at once depends on when flows are forgotten.
     fn phase(&self) -> Phase {
         match self.expire {
             ExpireChoice::None => Phase::Never,
-            _ => Phase::Nanos(self.idle_timeout),
+            _ => Phase::Nanos(self.idle_timeout_nanos()),
         }
     }
 
     fn requirements(&self, machine: &Machine, measured: Option<&Demand>) -> Requirements {
         let states = machine.states().len();
-        let idle_seconds = self.idle_timeout as f64 / NANOS_PER_SEC as f64;
+        let idle_seconds = self.idle_timeout_nanos() as f64 / NANOS_PER_SEC as f64;
         let typical = Traffic { idle_seconds, ..Traffic::typical(states) };
         let per_second = |count: u64| {
             let seconds = measured.map_or(0.0, Demand::seconds);

@@ -49,6 +49,11 @@ impl Progress {
         Progress { bar, read, packets }
     }
 
+    /// Lets `write` write to standard error, above the bar.
+    pub(crate) fn above(&self, write: impl FnOnce()) {
+        self.bar.suspend(write);
+    }
+
     /// Updates the number of packets read so far; redraws if due.
     pub(crate) fn tick(&self, packets: u64) {
         self.packets.store(packets, Ordering::Relaxed);

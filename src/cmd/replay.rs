@@ -12,20 +12,21 @@ use super::progress::Progress;
 use super::run_args::{RunArgs, outcome};
 use super::seed_args::SeedArgs;
 use super::{Usage, signals, stderr};
-use crate::engine::{RunPlan, run as run_engine};
+use crate::engine::{Observer, OverloadEvent, Request, RunPlan, run as run_engine};
 use crate::report::alert::{AlertOutput, AlertTarget, Names};
+use crate::report::overload::OverloadMessage;
 use crate::report::replay::{Context, Summary, text};
 use crate::report::trace::TraceReport;
 use crate::seed::Seed;
 
 const EXAMPLES: &str = "\
 Examples:
-  acsm replay --preset operator day/*.pcap.gz   alerts for the operator of a network
-  acsm replay traffic.pcap                      as in the papers: FIN and RST of pairs, in a kBF
+  acsm replay day/*.pcap.gz                     alerts for the operator of a network
+  acsm replay --preset paper traffic.pcap       as in the papers: FIN and RST of pairs, in a kBF
   acsm replay --verify --backend sbf x.pcap     with the error rates of the filter
   acsm replay --alerts - x.pcap | jq -r .alert.signature
   acsm replay --watch 192.0.2.1,192.0.2.2 x.pcap
-  acsm replay --preset operator --gate bloom-1 flood.pcap    keeps a SYN flood out of the store
+  acsm replay --pending none x.pcap             flows enter the store with their first packet
   acsm replay --memory 16MiB --flows 2M --verify --json x.pcap | jq .errors
 
 State is kept from file to file. The same input, options and --seed give the same output,
@@ -60,9 +61,10 @@ pub fn run(args: &ReplayArgs) -> anyhow::Result<ExitCode> {
     let mut sink = AlertOutput::new(Names::new(&plan), args.run.rules.min_severity, target);
     let started = Instant::now();
     let progress = Progress::new(source.progress(), quiet || destination.is_terminal());
-    let mut tick = |packets| progress.tick(packets);
-    let result = run_engine(&plan, &mut source, &args.input.parser(), &mut sink, &stop, &mut tick);
-    drop(progress);
+    let mut observer = ReplayObserver { progress, quiet };
+    let parser = args.input.parser();
+    let result = run_engine(&plan, &mut source, &parser, &mut sink, &stop, &mut observer);
+    drop(observer);
     let Some(outcome) = outcome(result, &destination)? else { return Ok(ExitCode::SUCCESS) };
 
     let trace = TraceReport::new(&outcome.frames, &source.link_types(), source.damages());
@@ -83,6 +85,26 @@ pub fn run(args: &ReplayArgs) -> anyhow::Result<ExitCode> {
     match outcome.failure {
         Some(error) => Err(error).context("reading ended early; the summary covers what was read"),
         None => Ok(ExitCode::SUCCESS),
+    }
+}
+
+/// Shows progress, and what happens to the store.
+struct ReplayObserver {
+    progress: Progress,
+    quiet: bool,
+}
+
+impl Observer for ReplayObserver {
+    fn batch(&mut self, frames: u64) -> Request {
+        self.progress.tick(frames);
+        Request::Continue
+    }
+
+    fn overload(&mut self, event: &OverloadEvent) {
+        if !self.quiet {
+            let message = OverloadMessage(event);
+            self.progress.above(|| stderr::message(format_args!("acsm: warning: {message}")));
+        }
     }
 }
 

@@ -8,18 +8,19 @@ use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 
 use super::Usage;
+use super::presets::PresetName;
 use crate::engine::ActiveRules;
 use crate::flow::{FlowKeyKind, Keyer};
-use crate::machine::{Preset, Rules, Suppressions};
+use crate::machine::{Rules, Suppressions};
 use crate::seed::Seed;
-use acsm_filters::Backend;
 
 /// What a flow is, and which alerts it can raise.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Flows and rules")]
 pub struct RuleArgs {
-    /// A set of defaults: flow key, rules, backend, and whether FIN and RST alerts are shown
-    #[arg(long, value_enum, default_value = "paper")]
+    /// A set of defaults: flow key, rules, backend with its size and timeout, pending table, and
+    /// whether FIN and RST alerts are shown
+    #[arg(long, value_enum, default_value = "operator")]
     pub preset: PresetName,
 
     /// State machine and alert rules: tcp-flags, tcp-connection, or a file [default: by preset]
@@ -43,15 +44,6 @@ pub struct RuleArgs {
     pub min_severity: u8,
 }
 
-/// Presets by name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum PresetName {
-    /// As in the papers: address pairs, tcp-flags, kbf, FIN and RST alerts shown
-    Paper,
-    /// For network operators: connections, tcp-connection, fcf, FIN and RST only counted
-    Operator,
-}
-
 /// Flow keys by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum FlowKeyName {
@@ -64,44 +56,27 @@ pub enum FlowKeyName {
     Connection,
 }
 
-impl RuleArgs {
-    /// The preset.
-    pub fn preset(&self) -> Preset {
-        match self.preset {
-            PresetName::Paper => Preset::Paper,
-            PresetName::Operator => Preset::Operator,
-        }
-    }
-
-    /// The backend of the preset.
-    pub fn default_backend(&self) -> Backend {
-        match self.preset {
-            PresetName::Paper => Backend::Kbf,
-            PresetName::Operator => Backend::Fcf,
-        }
-    }
-
-    /// Maps packets to flows, with digests keyed by `seed`.
-    pub fn keyer(&self, seed: Seed) -> Keyer {
-        let by_preset = match self.preset {
-            PresetName::Paper => FlowKeyName::Pair,
-            PresetName::Operator => FlowKeyName::Connection,
-        };
-        let kind = match self.flow_key.unwrap_or(by_preset) {
+impl From<FlowKeyName> for FlowKeyKind {
+    fn from(name: FlowKeyName) -> FlowKeyKind {
+        match name {
             FlowKeyName::Pair => FlowKeyKind::Pair,
             FlowKeyName::FiveTuple => FlowKeyKind::FiveTuple,
             FlowKeyName::Connection => FlowKeyKind::Connection,
-        };
-        Keyer { kind, vlan_in_key: self.vlan_in_key, hash_key: seed.hash_key() }
+        }
+    }
+}
+
+impl RuleArgs {
+    /// Maps packets to flows, with digests keyed by `seed`.
+    pub fn keyer(&self, seed: Seed) -> Keyer {
+        let kind = self.flow_key.map_or(self.preset.flow_key(), FlowKeyKind::from);
+        let (vlan_in_key, hash_key) = (self.vlan_in_key, seed.hash_key());
+        Keyer { kind, vlan_in_key, hash_key, pairs_directions: false }
     }
 
     /// Reads the rules and checks that they fit the flow key.
     pub fn load(&self, kind: FlowKeyKind) -> anyhow::Result<Rules> {
-        let by_preset = match self.preset {
-            PresetName::Paper => "tcp-flags",
-            PresetName::Operator => "tcp-connection",
-        };
-        let name = self.rules.as_deref().unwrap_or(by_preset);
+        let name = self.rules.as_deref().unwrap_or(self.preset.rules());
         let rules = Rules::load(name).context("the rules cannot be used")?;
         rules.require_flow_key(kind).map_err(|error| {
             let todo = "choose --flow-key, or a --preset that fits the rules";
@@ -114,7 +89,7 @@ impl RuleArgs {
     pub fn active(&self, kind: FlowKeyKind) -> anyhow::Result<ActiveRules> {
         let rules = self.load(kind)?;
         let suppressions = self.suppressions(&rules)?.map(Arc::new);
-        Ok(ActiveRules { suppressions, ..ActiveRules::new(rules, self.preset()) })
+        Ok(ActiveRules { suppressions, ..ActiveRules::new(rules, self.preset.preset()) })
     }
 
     /// Reads the suppression list, if there is one.

@@ -14,7 +14,7 @@ Examples:
   acsm rules list
   acsm rules show tcp-connection > mine.toml
   acsm rules check mine.toml
-  acsm replay --preset operator --rules mine.toml traffic.pcap
+  acsm replay --rules mine.toml traffic.pcap
 
 A rules file defines the states of a flow, the transitions, and what raises an alert;
 docs/rules.md explains the format and lists every rule.";

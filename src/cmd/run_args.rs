@@ -15,10 +15,11 @@ use super::rule_args::RuleArgs;
 use super::store_args::StoreArgs;
 use super::{Usage, output, spec_message, stderr};
 use crate::engine::{Lookups, RunError, RunPlan, RunResult, Watch};
-use crate::flow::FlowKeyKind;
 use crate::report::format::{bytes, grouped};
 use crate::report::replay::Prediction;
 use crate::seed::Seed;
+use crate::units::parse_count;
+use acsm_filters::pending::PendingTable;
 use acsm_filters::{Backend, Sizing};
 
 /// Headings in the help text.
@@ -41,6 +42,10 @@ pub struct RunArgs {
     /// Compare every lookup with an exact table, which takes additional memory and time
     #[arg(long, help_heading = OUTPUT)]
     pub verify: bool,
+
+    /// Measure the error of the store on this many flows, beside an exact table of those; or none
+    #[arg(long, help_heading = OUTPUT, value_name = "FLOWS|none", default_value = "4096", value_parser = parse_sample)]
+    pub sample: SampleChoice,
 
     /// Show each packet between two addresses, with the state in the store and the true state
     #[arg(long, help_heading = OUTPUT, value_name = "SRC,DST", value_parser = parse_watch)]
@@ -67,6 +72,24 @@ pub struct RunArgs {
     pub verbose: bool,
 }
 
+/// Flows in a sample, or none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SampleChoice(Option<u64>);
+
+/// The most flows of a sample, which takes about 250 bytes for each.
+const SAMPLE_FLOWS_MAX: u64 = 1 << 24;
+
+fn parse_sample(text: &str) -> Result<SampleChoice, String> {
+    match text {
+        "none" => Ok(SampleChoice(None)),
+        text => match parse_count(text) {
+            Ok(flows @ 1..=SAMPLE_FLOWS_MAX) => Ok(SampleChoice(Some(flows))),
+            Ok(_) => Err(format!("a sample has 1 to {SAMPLE_FLOWS_MAX} flows")),
+            Err(error) => Err(format!("{error}; write a number of flows (4096), or none")),
+        },
+    }
+}
+
 fn parse_watch(text: &str) -> Result<Watch, String> {
     let addresses = text.split_once(',').and_then(|(src, dst)| {
         let parse = |text: &str| text.trim().parse::<IpAddr>().ok();
@@ -82,32 +105,30 @@ impl RunArgs {
             let both = anyhow::anyhow!("--json and --alerts - would both write to standard output");
             return Err(Usage::new(both).into());
         }
-        let keyer = self.rules.keyer(seed);
+        let (preset, keyer) = (self.rules.preset, self.rules.keyer(seed));
         let active = self.rules.active(keyer.kind)?;
         let states = active.rules.machine.states().len();
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let plan = RunPlan {
-            store: self.store.spec(self.rules.default_backend(), states),
+            store: self.store.spec(preset, states),
             active: Arc::new(active),
             keyer,
-            phase: self.store.shape.phase(),
-            startup_nanos: self.store.shape.idle_timeout,
+            phase: self.store.shape.phase(preset),
+            startup_nanos: self.store.shape.startup_nanos(preset),
             watch: self.watch,
             seed,
             touch_absent: self.store.shape.touches_absent(),
             workers: self.workers.map_or(cores.min(16), usize::from),
             top_talkers: false,
             verify: self.verify,
+            sample: self.sample.0,
             stopwatch: stopwatch_nanos,
         };
-        if plan.store.pending.is_some() && plan.keyer.kind != FlowKeyKind::Connection {
-            let kind = anyhow::anyhow!(
-                "--pending needs both directions of a connection in one flow; add --flow-key connection"
-            );
-            return Err(Usage::new(kind).into());
-        }
         self.store.check_variants(plan.store.backend).map_err(spec_message::usage)?;
-        let sizing = plan.store.sizing().map_err(spec_message::usage)?;
+        let sizing = plan
+            .store
+            .sizing()
+            .map_err(|error| spec_message::usage(self.store.with_pending(error, preset)))?;
         self.announce(&plan, &sizing);
         Ok((plan, sizing))
     }
@@ -190,5 +211,9 @@ fn describe(plan: &RunPlan, sizing: &Sizing) -> String {
         0 => String::new(),
         _ => format!("; by theory {planned:.1e} of lookups wrong at that many"),
     };
-    format!("{backend}, {memory} for {flows} flows{cells}{theory}; {} workers", plan.workers)
+    let pending = plan.store.pending.map_or(String::new(), |slots| {
+        format!("; {} for pending flows", bytes(PendingTable::bits(slots) / 8))
+    });
+    let workers = plan.workers;
+    format!("{backend}, {memory} for {flows} flows{cells}{theory}{pending}; {workers} workers")
 }

@@ -64,12 +64,6 @@ pub fn message(error: &SpecError) -> String {
             let with = if setting == Setting::Retain { "recycle" } else { "recycle or two-phase" };
             format!("{} is for stores that recycle: add --expire {with}", option(setting))
         }
-        SpecError::Gate => "no such gate; write none, bloom, bloom-1, bloom-2 or bloom-3, and \
-                            `,recycle` behind it if it is to forget all at once"
-            .to_owned(),
-        SpecError::GateFlows { flows } => {
-            format!("a gate for {flows} flows cannot be: --gate-flows takes 1 to about 4 billion")
-        }
         SpecError::NeverEmptied => {
             "dbf without counters never forgets unless it ages or recycles: \
                                     use --expire timer"

@@ -3,16 +3,22 @@
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 
+use super::presets::PresetName;
 use super::spec_message::message;
 use crate::engine::Phase;
+use crate::time::NANOS_PER_SEC;
 use crate::units::{parse_bytes, parse_count, parse_duration_nanos, parse_share};
+use acsm_filters::pending::PendingTable;
 use acsm_filters::{
-    Backend, Budget, Expire, GateSpec, KbfDecode, LayoutKind, RecycleAt, SbfRules, Setting,
-    SpecError, StoreSpec, UnknownLayout,
+    Backend, Budget, Expire, KbfDecode, LayoutKind, RecycleAt, SbfRules, Setting, SpecError,
+    StoreSpec, UnknownLayout,
 };
 
 /// Heading of the options for comparison with the papers.
 const VARIANTS: &str = "Store, variants of the papers";
+
+/// "No session" rules are muted no longer than this at the start, however long flows may be idle.
+const STARTUP_NANOS_MAX: u64 = 60 * NANOS_PER_SEC;
 
 /// Where the state of flows is kept.
 #[derive(Debug, Args)]
@@ -27,18 +33,19 @@ pub struct StoreArgs {
     pub flows: u64,
 
     /// Size for this rate of false positives: absent flows that seem known (0.01, 1e-4, 0.1%)
-    /// [default: 0.01]
+    /// [default: 0.01; for fcf in preset operator 1e-4]
     #[arg(long, value_name = "P", value_parser = parse_share)]
     pub fp_rate: Option<f64>,
 
-    /// Size by memory instead, for all shards together (64MiB)
+    /// Size by memory instead, for all shards and the pending table together (64MiB)
     #[arg(long, value_name = "SIZE", conflicts_with = "fp_rate", value_parser = parse_bytes)]
     pub memory: Option<u64>,
 
     /// Hold a flow in a table of this many slots until both of its ends have sent a segment whose
     /// numbers belong together, so that floods of forged packets do not reach the store
-    /// [default: none]
-    #[arg(long, value_name = "SLOTS|none", conflicts_with = "gate", value_parser = parse_pending)]
+    /// [default: a quarter of --flows and at least 64Ki, in at most a quarter of --memory; in preset
+    /// paper none]
+    #[arg(long, value_name = "SLOTS|none", value_parser = parse_pending)]
     pub pending: Option<PendingChoice>,
 
     #[command(flatten)]
@@ -79,24 +86,15 @@ pub struct ShapeArgs {
     pub expire: ExpireName,
 
     /// A flow idle for this long is forgotten (at the latest after twice as long)
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_idle_timeout)]
-    pub idle_timeout: u64,
+    /// [default: 5m; in preset paper 60s]
+    #[arg(long, value_name = "TIME", value_parser = parse_idle_timeout)]
+    pub idle_timeout: Option<u64>,
 
     /// With --expire recycle or two-phase: full at this part of the cells, or after this number of
     /// flows
     /// [default: as full as --flows make it]
     #[arg(long, value_name = "fill:S|flows:N", value_parser = parse_recycle_at)]
     pub recycle_at: Option<RecycleAt>,
-
-    /// Let flows into the store with their second packet only, so that a flood of single SYNs stays
-    /// out: a Bloom filter, or Bloom-G in G = 1, 2 or 3 cache lines (bloom-1), that forgets by
-    /// halves when it is full, or all at once with `,recycle` [default: none]
-    #[arg(long, value_name = "none|bloom|bloom-G", value_parser = parse_gate)]
-    pub gate: Option<GateChoice>,
-
-    /// Flows that the gate remembers until it is full [default: --flows]
-    #[arg(long, value_name = "N", requires = "gate", value_parser = parse_count)]
-    pub gate_flows: Option<u64>,
 
     /// With --expire recycle: forget the flow that made the store full, too
     #[arg(long, help_heading = VARIANTS)]
@@ -138,8 +136,12 @@ impl ValueEnum for BackendName {
 /// Ways to expire by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ExpireName {
-    /// Cells untouched for --idle-timeout empty themselves
+    /// Flows idle for --idle-timeout: filters of cells have two halves that change with it, so that
+    /// nothing of old flows stays on cells which others use
     Timer,
+    /// Cells that no flow touches for --idle-timeout, each with a stamp of its own, as in ACSM 2006:
+    /// for comparisons (exact and fcf: the same as timer)
+    Stamps,
     /// All flows at once, when the store is full
     Recycle,
     /// By halves: flows not seen since the half before last was full
@@ -181,10 +183,6 @@ pub enum SbfRulesName {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PendingChoice(Option<u64>);
 
-/// A gate, or none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct GateChoice(Option<GateSpec>);
-
 /// What an epoch is measured in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PhaseChoice {
@@ -221,13 +219,6 @@ fn parse_pending(text: &str) -> Result<PendingChoice, String> {
     }
 }
 
-fn parse_gate(text: &str) -> Result<GateChoice, String> {
-    match text {
-        "none" => Ok(GateChoice(None)),
-        text => text.parse().map(Some).map(GateChoice).map_err(|error| message(&error)),
-    }
-}
-
 fn parse_recycle_at(text: &str) -> Result<RecycleAt, String> {
     let at = match text.split_once(':') {
         Some(("fill", share)) => parse_share(share).ok().map(RecycleAt::Fill),
@@ -256,14 +247,8 @@ impl ShapeArgs {
             expire: self.expire.into(),
             recycle_at: self.recycle_at,
             retain: !self.no_retain,
-            gate: self.gate(),
             ..StoreSpec::new(backend, states)
         }
-    }
-
-    fn gate(&self) -> Option<GateSpec> {
-        let gate = self.gate.and_then(|choice| choice.0)?;
-        Some(GateSpec { flows: self.gate_flows, ..gate })
     }
 
     /// Whether lookups of absent flows touch the cells they find.
@@ -271,12 +256,22 @@ impl ShapeArgs {
         self.touch == Touch::All
     }
 
+    /// How long a flow may be idle.
+    pub fn idle_timeout_nanos(&self, preset: PresetName) -> u64 {
+        self.idle_timeout.unwrap_or(preset.idle_timeout_nanos())
+    }
+
+    /// How long "no session" rules stay muted at the start.
+    pub fn startup_nanos(&self, preset: PresetName) -> u64 {
+        self.idle_timeout_nanos(preset).min(STARTUP_NANOS_MAX)
+    }
+
     /// The phase of the aging clock.
-    pub fn phase(&self) -> Phase {
+    pub fn phase(&self, preset: PresetName) -> Phase {
         match (self.expire, self.phase) {
-            (ExpireName::Timer, PhaseChoice::Time) => Phase::Nanos(self.idle_timeout),
-            (ExpireName::Timer, PhaseChoice::Operations(count)) => Phase::Operations(count),
-            _ => Phase::Never,
+            (ExpireName::Recycle | ExpireName::TwoPhase | ExpireName::None, _) => Phase::Never,
+            (_, PhaseChoice::Time) => Phase::Nanos(self.idle_timeout_nanos(preset)),
+            (_, PhaseChoice::Operations(count)) => Phase::Operations(count),
         }
     }
 }
@@ -285,6 +280,7 @@ impl From<ExpireName> for Expire {
     fn from(name: ExpireName) -> Expire {
         match name {
             ExpireName::Timer => Expire::Timer,
+            ExpireName::Stamps => Expire::Stamps,
             ExpireName::Recycle => Expire::Recycle,
             ExpireName::TwoPhase => Expire::TwoPhase,
             ExpireName::None => Expire::None,
@@ -294,14 +290,15 @@ impl From<ExpireName> for Expire {
 
 impl StoreArgs {
     /// The store that the options specify, for a machine of this many states.
-    pub fn spec(&self, default_backend: Backend, states: usize) -> StoreSpec {
-        let backend = self.backend.map_or(default_backend, Backend::from);
+    pub fn spec(&self, preset: PresetName, states: usize) -> StoreSpec {
+        let backend = self.backend.map_or(preset.backend(), Backend::from);
+        let pending = self.pending_slots(preset);
         StoreSpec {
             layout: self.shape.layout.unwrap_or(LayoutKind::best_for(backend)),
             flows: self.flows,
             budget: match self.memory {
-                Some(bytes) => Budget::MemoryBytes(bytes),
-                None => Budget::FpRate(self.fp_rate.unwrap_or(0.01)),
+                Some(bytes) => Budget::MemoryBytes(bytes.saturating_sub(pending_bytes(pending))),
+                None => Budget::FpRate(self.fp_rate.unwrap_or(preset.fp_rate(backend))),
             },
             sbf: match self.sbf_rules {
                 None | Some(SbfRulesName::Stateful) => SbfRules::Stateful,
@@ -313,9 +310,36 @@ impl StoreArgs {
                 Some(DecodeName::ThreeWay) => KbfDecode::ThreeWay,
             },
             dbf_counters: !self.no_counters,
-            pending: self.pending.and_then(|choice| choice.0),
+            pending,
             ..self.shape.spec(backend, states)
         }
+    }
+
+    /// Slots of the pending table. By default it is left out where the smallest would take more than a
+    /// quarter of the memory.
+    fn pending_slots(&self, preset: PresetName) -> Option<u64> {
+        if let Some(PendingChoice(slots)) = self.pending {
+            return slots;
+        }
+        let slots = preset.pending_slots(self.flows)?;
+        let most = self.memory.map_or(slots, |bytes| PendingTable::slots_in(bytes / 4));
+        (most > 0).then_some(slots.min(most))
+    }
+
+    /// An error of the store's size in terms of `--memory`, of which a pending table is a part.
+    pub fn with_pending(&self, error: SpecError, preset: PresetName) -> SpecError {
+        let (Some(bytes), SpecError::TooSmall { least, .. }) = (self.memory, error) else {
+            return error;
+        };
+        let least = match (self.pending, preset.pending_slots(self.flows)) {
+            (Some(PendingChoice(slots)), _) => least + pending_bytes(slots),
+            // The whole table, or a quarter of the memory.
+            (None, slots @ Some(_)) if PendingTable::slots_in(least / 4) > 0 => {
+                (least + pending_bytes(slots)).min(4 * least.div_ceil(3))
+            }
+            (None, _) => least,
+        };
+        SpecError::TooSmall { bytes, least }
     }
 
     /// Refuses variants of other stores than `backend`.
@@ -336,6 +360,11 @@ impl StoreArgs {
     }
 }
 
+/// The bytes of a pending table, if there is one.
+fn pending_bytes(slots: Option<u64>) -> u64 {
+    slots.map_or(0, |slots| PendingTable::bits(slots) / 8)
+}
+
 impl From<BackendName> for Backend {
     fn from(name: BackendName) -> Backend {
         name.0
@@ -345,6 +374,46 @@ impl From<BackendName> for Backend {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        store: StoreArgs,
+    }
+
+    /// The options on a command line, and the store of the operator's preset.
+    fn operator(line: &str) -> (StoreArgs, StoreSpec) {
+        let Line { store } = Line::parse_from(["acsm"].into_iter().chain(line.split(' ')));
+        let spec = store.spec(PresetName::Operator, 14);
+        (store, spec)
+    }
+
+    #[test]
+    fn memory_is_for_the_store_and_the_pending_table() {
+        for bytes in [4096, 10_000, 1 << 20, 64 << 20] {
+            let (_, spec) = operator(&format!("--flows 100k --memory {bytes}B"));
+            let pending = pending_bytes(spec.pending);
+            assert!(pending > 0 && pending <= bytes / 4, "{pending} of {bytes}");
+            assert_eq!(spec.budget, Budget::MemoryBytes(bytes - pending));
+            let (_, alone) = operator(&format!("--flows 100k --memory {bytes}B --pending none"));
+            assert_eq!((alone.pending, alone.budget), (None, Budget::MemoryBytes(bytes)));
+        }
+        assert_eq!(operator("--memory 4095B").1.pending, None, "no room for the smallest table");
+        assert_eq!(operator("--memory 64MiB").1.pending, operator("--flows 1M").1.pending);
+    }
+
+    #[test]
+    fn the_memory_that_an_error_names_works() {
+        for line in ["--backend kbf", "--flows 100k", "--pending 5k", "--pending none"] {
+            let (args, spec) = operator(&format!("{line} --memory 900B"));
+            let error = spec.sizing().unwrap_err();
+            let error = args.with_pending(error, PresetName::Operator);
+            let SpecError::TooSmall { bytes: 900, least } = error else { panic!("{error}") };
+            let (_, spec) = operator(&format!("{line} --memory {least}B"));
+            assert!(spec.sizing().is_ok(), "{line} --memory {least}B");
+        }
+    }
 
     #[test]
     fn recycling_thresholds_take_shares_and_counts() {

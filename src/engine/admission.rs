@@ -4,13 +4,49 @@
 //! before it. They are stepped there by the same machine, so alerts are those of a store that takes
 //! every flow. What a flood of forged packets brings stays in the pending table and falls out of it.
 //! A flow that is over leaves the store and lingers in the pending table.
+//!
+//! # Flow keys and captures
+//!
+//! * `connection`: the rule of [evidence](acsm_filters::pending::Evidence).
+//! * `5-tuple` and `pair`: a flow has the packets of one direction, and its reverse those of the other.
+//!   The two share their evidence, and each admits the other: also a flow whose reverse is in the store
+//!   is admitted with its next plain segment. SYNs leave the evidence as it is.
+//! * `pair`: the connections between two addresses are one flow in each direction. Sums of different
+//!   connections do not agree, so what counts is a plain segment of each end with no segment of
+//!   another connection between them. With n connections that talk at random, one in n segments is
+//!   followed by one like that.
+//! * In a capture that shows one direction only, a second plain segment of the same end admits. That
+//!   can be forged; the cap of the store is what protects it then.
+//!
+//! # Resets that nobody obeys
+//!
+//! Anyone can send a RST that names the addresses and ports of a connection. An end drops it unless
+//! its sequence number is right (RFC 5961), and goes on. In the machine alone the connection would be
+//! reset for good. The pending table, where it lingers, hears both ends: if each sends a plain segment
+//! after the RST, and their sums agree, the RST was not one of theirs, and the connection is open again
+//! (`[resume]` of the rules). Without a pending table the machine is as it always was.
+//!
+//! Can somebody who does not see the packets keep a connection open that is over?
+//!
+//! * One that both ends have closed cannot be resumed: only a reset one can.
+//! * After a real RST the end that sent it has no connection. It answers every segment, forged or not,
+//!   with a RST, which is no plain segment. So its part has to be forged, and the other end has to
+//!   send a plain segment with the sum that was guessed: 5 in 4096 for each answer. The other end
+//!   answers only if the RST did not reach it, and then one end of the connection is open indeed.
+//! * Somebody who can forge packets of both ends past the tap makes sums that agree. That holds for
+//!   every admission, and there the cap of the store is what protects it.
+//! * What he gains is that the entry stays until it is silent for an idle timeout, which a forged
+//!   segment per timeout achieves for any connection whose addresses and ports are known.
+//!
+//! A RST that a middlebox sends in the name of an end is resumed as well if both ends had segments
+//! under way, until the ends' own RSTs follow.
 
 use std::collections::HashMap;
 
 use super::batch::Event;
 use super::shard::ShardWork;
 use crate::flow::{Direction, Packet, TcpFlags};
-use crate::machine::{Next, Outcome};
+use crate::machine::{Next, Outcome, Resumption};
 use crate::time::{NANOS_PER_SEC, Timestamp};
 use acsm_filters::pending::{End, Evidence, PendingFlow, PendingStats, PendingTable, Segment, Sum};
 use acsm_filters::{Epoch, FlowId, Lookup, State};
@@ -23,14 +59,23 @@ pub enum Pending {
     Unbounded(Box<UnboundedPending>),
 }
 
+/// The store behind a pending table, as the flow of one event needs it.
+pub trait AdmittingStore {
+    /// Whether the flow's other direction is in the store.
+    fn has_reverse(&mut self) -> bool;
+
+    /// Brings the flow into the store in this state. Returns whether there was room for it.
+    fn admit(&mut self, state: State) -> bool;
+}
+
 /// What becomes of a pending flow after a packet.
 enum Fate {
     /// There is no such flow, and none begins.
     Nothing,
     /// It is pending.
     Pending(PendingFlow),
-    /// It is in the store now.
-    Admitted,
+    /// It is in the store now, with this evidence.
+    Admitted(Evidence),
     /// The machine deletes it.
     Deleted,
 }
@@ -43,48 +88,126 @@ pub struct PendingStep {
     pub outcome: Outcome,
     /// The state of the flow now, if there is one.
     pub state: Option<State>,
+    /// Whether it should be in the store as of now, and there is no room for it.
+    pub is_refused: bool,
+    /// Whether it was taken to be over, and both ends have gone on.
+    pub is_resumed: bool,
+}
+
+impl PendingStep {
+    /// By the state machine alone.
+    fn new(work: &ShardWork<'_>, event: &Event, flow: Option<PendingFlow>) -> PendingStep {
+        let answer = flow.map_or(Lookup::Absent, |flow| Lookup::Known(flow.state));
+        let outcome = event.step(work.machine, answer);
+        let state = match outcome.next {
+            Next::Keep => flow.map(|flow| flow.state),
+            Next::Go(state) => Some(state),
+            Next::Delete => None,
+        };
+        PendingStep { answer, outcome, state, is_refused: false, is_resumed: false }
+    }
+
+    /// With the evidence for the flow before the packet, which may show that the flow was never over.
+    /// Also returns the flow after it.
+    fn with_evidence(
+        work: &ShardWork<'_>,
+        event: &Event,
+        flow: Option<PendingFlow>,
+        evidence: Evidence,
+        segment: Segment,
+    ) -> (PendingStep, Option<PendingFlow>) {
+        let mut step = PendingStep::new(work, event, flow);
+        let mut evidence = evidence.after(segment);
+        let resumption = flow.and_then(|flow| work.machine.resumption(flow.state));
+        if let Some(resumption) = resumption.filter(|_| evidence.is_complete()) {
+            step = step.resumed(work, event, resumption);
+        }
+        if let Next::Go(state) = step.outcome.next
+            && work.machine.resumption(state).is_some()
+        {
+            // Only what follows its end tells that it was none.
+            evidence = Evidence::NONE;
+        }
+        let next = step.state.map(|state| PendingFlow { state, evidence });
+        (step, next)
+    }
+
+    /// The same, if the flow has been in another state all the time: it goes on from there. Rules that
+    /// the packet fires are those of the state that it was taken to be in, and those of the
+    /// resumption.
+    fn resumed(self, work: &ShardWork<'_>, event: &Event, resumption: Resumption) -> PendingStep {
+        let outcome = event.step(work.machine, Lookup::Known(resumption.state));
+        let next = match outcome.next {
+            Next::Keep => Next::Go(resumption.state),
+            next => next,
+        };
+        let state = if let Next::Go(state) = next { Some(state) } else { None };
+        let alerts = self.outcome.alerts.union(resumption.alerts);
+        PendingStep { outcome: Outcome { next, alerts }, state, is_resumed: true, ..self }
+    }
 }
 
 impl Pending {
-    /// Steps a flow that the store does not have. `admit` brings a flow in this state into the store,
-    /// and returns whether there was room for it.
+    /// Steps a flow that `store` does not have.
     pub fn step(
         &mut self,
         work: &ShardWork<'_>,
         event: &Event,
-        admit: impl FnOnce(State) -> bool,
+        store: &mut impl AdmittingStore,
     ) -> PendingStep {
         let packet = work.packets.get(event.index as usize).unwrap_or(&Packet::UNSPECIFIED);
-        let mut step = None;
-        self.apply(event.id, epoch_of(packet.time), |flow| {
-            let answer = flow.map_or(Lookup::Absent, |flow| Lookup::Known(flow.state));
-            let outcome = event.step(work.machine, answer);
-            let state = match outcome.next {
-                Next::Keep => flow.map(|flow| flow.state),
-                Next::Go(state) => Some(state),
-                Next::Delete => None,
-            };
-            step = Some(PendingStep { answer, outcome, state });
-            let Some(state) = state else {
-                return if flow.is_some() { Fate::Deleted } else { Fate::Nothing };
-            };
-            let evidence = flow.map_or(Evidence::NONE, |flow| flow.evidence);
-            let evidence = evidence.after(segment(packet, event.direction));
-            let is_ready = evidence.is_complete() && !work.rules.held[state.index()];
-            match is_ready && admit(state) {
-                true => Fate::Admitted,
-                false => Fate::Pending(PendingFlow { state, evidence }),
+        let directed = work.rules.keyer.is_directed();
+        let segment = segment(packet, event.direction, directed);
+        let mut result = None;
+        self.apply((event.id, directed), epoch_of(packet.time), |flow, evidence| {
+            let (mut step, mut next) =
+                PendingStep::with_evidence(work, event, flow, evidence, segment);
+            let was_heard = evidence.has_heard(segment);
+            if let Some(next) = &mut next
+                && !next.evidence.is_complete()
+                && !work.rules.held[next.state.index()]
+                && (event.is_one_way && was_heard
+                    || directed && segment.is_plain() && store.has_reverse())
+            {
+                next.evidence = Evidence::COMPLETE;
             }
+            let fate = match next {
+                None if flow.is_some() => Fate::Deleted,
+                None => Fate::Nothing,
+                Some(next) if is_ready(work, &next) => match store.admit(next.state) {
+                    true => Fate::Admitted(next.evidence),
+                    false => {
+                        // Flows are counted, not the packets with which they are tried again.
+                        step.is_refused = !flow.is_some_and(|flow| is_ready(work, &flow));
+                        Fate::Pending(next)
+                    }
+                },
+                Some(next) => Fate::Pending(next),
+            };
+            result = Some(step);
+            fate
         });
-        let (answer, outcome) = (Lookup::Absent, event.step(work.machine, Lookup::Absent));
-        step.unwrap_or(PendingStep { answer, outcome, state: None })
+        result.unwrap_or_else(|| PendingStep::new(work, event, None))
     }
 
-    /// Takes a flow that has left the store.
+    /// Takes a flow that has left the store. Of a directed flow that is half-open again, the evidence
+    /// stands: its SYN may be that of another connection.
     pub fn hold(&mut self, work: &ShardWork<'_>, event: &Event, state: State) {
         let packet = work.packets.get(event.index as usize).unwrap_or(&Packet::UNSPECIFIED);
-        let flow = PendingFlow { state, evidence: Evidence::NONE };
-        self.apply(event.id, epoch_of(packet.time), |_| Fate::Pending(flow));
+        let directed = work.rules.keyer.is_directed();
+        let evidence = match directed && work.rules.half_open[state.index()] {
+            true => Evidence::COMPLETE,
+            false => Evidence::NONE,
+        };
+        let flow = PendingFlow { state, evidence };
+        self.apply((event.id, false), epoch_of(packet.time), |_, _| Fate::Pending(flow));
+    }
+
+    /// Forgets all flows but those to `keep`, in an unbounded table.
+    pub fn retain(&mut self, keep: impl Fn(FlowId) -> bool) {
+        if let Pending::Unbounded(flows) = self {
+            flows.flows.retain(|id, _| keep(*id));
+        }
     }
 
     /// Counts; those of the unbounded table are not kept.
@@ -95,28 +218,61 @@ impl Pending {
         }
     }
 
-    fn apply(&mut self, id: FlowId, now: Epoch, f: impl FnOnce(Option<PendingFlow>) -> Fate) {
-        match self {
-            Pending::Table(table) => {
-                let lookup = table.lookup(id, now);
-                match f(lookup.flow) {
-                    Fate::Nothing => {}
-                    Fate::Pending(flow) => table.put(&lookup, flow),
-                    Fate::Admitted => table.admit(&lookup),
-                    Fate::Deleted => table.delete(&lookup),
-                }
-            }
-            Pending::Unbounded(flows) => flows.apply(id, now, f),
+    /// Replaces what is known of a flow: `f` is given the flow and its evidence, which a `directed`
+    /// flow that is not there takes over from its reverse.
+    fn apply(
+        &mut self,
+        (id, directed): (FlowId, bool),
+        now: Epoch,
+        f: impl FnOnce(Option<PendingFlow>, Evidence) -> Fate,
+    ) {
+        let table = match self {
+            Pending::Table(table) => table,
+            Pending::Unbounded(flows) => return flows.apply((id, directed), now, f),
+        };
+        let lookup = table.lookup(id, now);
+        let evidence = match lookup.flow {
+            Some(flow) => flow.evidence,
+            None if directed => table.evidence_of_reverse(&lookup),
+            None => Evidence::NONE,
+        };
+        let fate = f(lookup.flow, evidence);
+        match fate {
+            Fate::Nothing => {}
+            Fate::Pending(flow) => table.put(&lookup, flow),
+            Fate::Admitted(_) => table.admit(&lookup),
+            Fate::Deleted => table.delete(&lookup),
+        }
+        if let Some(evidence) = fate.evidence().filter(|_| directed) {
+            table.share_with_reverse(&lookup, evidence);
         }
     }
 }
 
-/// What a packet contributes to the evidence that both ends take part.
-fn segment(packet: &Packet, direction: Direction) -> Segment {
+impl Fate {
+    /// The evidence, where there is a flow.
+    fn evidence(&self) -> Option<Evidence> {
+        match self {
+            Fate::Pending(flow) => Some(flow.evidence),
+            Fate::Admitted(evidence) => Some(*evidence),
+            Fate::Nothing | Fate::Deleted => None,
+        }
+    }
+}
+
+/// Whether a flow belongs in the store: both ends were heard, and it is neither half-open nor over.
+fn is_ready(work: &ShardWork<'_>, flow: &PendingFlow) -> bool {
+    flow.evidence.is_complete() && !work.rules.held[flow.state.index()]
+}
+
+/// What a packet contributes to the evidence that both ends take part. To a directed flow, whose
+/// packets all come from one end, a SYN says nothing: it may be that of another connection.
+fn segment(packet: &Packet, direction: Direction, directed: bool) -> Segment {
     let sum = Sum::of(packet.sequence_sum, 0);
     let (syn, ack) = (packet.flags.has(TcpFlags::SYN), packet.flags.has(TcpFlags::ACK));
     match (syn, ack) {
         _ if packet.flags.has(TcpFlags::RST) => Segment::Other,
+        (true, false) if directed => Segment::Other,
         (true, false) => Segment::Syn,
         (true, true) => Segment::SynAck(sum),
         (false, true) => match direction {
@@ -142,15 +298,32 @@ pub struct UnboundedPending {
 }
 
 impl UnboundedPending {
-    fn apply(&mut self, id: FlowId, now: Epoch, f: impl FnOnce(Option<PendingFlow>) -> Fate) {
+    fn apply(
+        &mut self,
+        (id, directed): (FlowId, bool),
+        now: Epoch,
+        f: impl FnOnce(Option<PendingFlow>, Evidence) -> Fate,
+    ) {
         if now > self.epoch {
             self.epoch = now;
             self.flows.retain(|_, (_, last)| !last.is_forgotten_at(now));
         }
-        match f(self.flows.get(&id).map(|(flow, _)| *flow)) {
+        let of = |id| self.flows.get(&id).map(|(flow, _)| *flow);
+        let evidence = match (of(id), of(id.reverse())) {
+            (Some(flow), _) => flow.evidence,
+            (None, Some(reverse)) if directed => reverse.evidence.reversed(),
+            _ => Evidence::NONE,
+        };
+        let fate = f(of(id), evidence);
+        if let Some(evidence) = fate.evidence().filter(|_| directed)
+            && let Some((reverse, _)) = self.flows.get_mut(&id.reverse())
+        {
+            reverse.evidence = evidence.reversed();
+        }
+        match fate {
             Fate::Nothing => {}
             Fate::Pending(flow) => drop(self.flows.insert(id, (flow, self.epoch))),
-            Fate::Admitted | Fate::Deleted => drop(self.flows.remove(&id)),
+            Fate::Admitted(_) | Fate::Deleted => drop(self.flows.remove(&id)),
         }
     }
 }

@@ -33,6 +33,8 @@ pub struct Event {
     pub watched: bool,
     /// Whether rules about packets without a session are muted at this time.
     pub no_session_muted: bool,
+    /// Whether the capture seems to show one direction of its flows only, as of this packet.
+    pub is_one_way: bool,
 }
 
 /// What an event records beside the packet itself.
@@ -44,6 +46,8 @@ pub struct PacketContext {
     pub watched: bool,
     /// Whether rules about packets without a session are muted at this time.
     pub no_session_muted: bool,
+    /// Whether the capture seems to show one direction of its flows only.
+    pub is_one_way: bool,
 }
 
 impl Event {
@@ -57,6 +61,7 @@ impl Event {
         is_late: false,
         watched: false,
         no_session_muted: false,
+        is_one_way: false,
     };
 
     /// What the packet means for its flow, given what a lookup answered.
@@ -170,7 +175,20 @@ impl PacketBuffer {
 
 /// Events by the shard of their flow, in capture order within a shard.
 #[derive(Debug, Default)]
-pub struct ShardedEvents([EventBuffer; FlowId::SHARDS]);
+pub struct ShardedEvents {
+    shards: [EventBuffer; FlowId::SHARDS],
+    seconds: Vec<NewSecond>,
+}
+
+/// Where a second of packet time begins. What is decided once per second is decided here, so that
+/// neither the size of batches nor the number of workers matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NewSecond {
+    /// Seconds since 1970, of the largest packet time so far.
+    pub second: u64,
+    /// The index of its first packet: events before it belong to earlier seconds.
+    pub index: u32,
+}
 
 /// The events of one shard. Slots exist before an event is made, so that none of its parts has to
 /// be kept across a call that makes room.
@@ -198,7 +216,7 @@ const AHEAD: usize = 6;
 impl ShardedEvents {
     /// The events of a shard.
     pub fn of_shard(&self, shard: usize) -> &[Event] {
-        let events = self.0.get(shard).and_then(|shard| shard.slots.get(..shard.filled));
+        let events = self.shards.get(shard).and_then(|shard| shard.slots.get(..shard.filled));
         events.unwrap_or_default()
     }
 
@@ -211,7 +229,7 @@ impl ShardedEvents {
         index: u32,
         context: PacketContext,
     ) {
-        let shard = &mut self.0[id.shard() % FlowId::SHARDS];
+        let shard = &mut self.shards[id.shard() % FlowId::SHARDS];
         if shard.filled >= shard.slots.len() {
             shard.grow();
         }
@@ -228,7 +246,18 @@ impl ShardedEvents {
             is_late: context.tick.is_late,
             watched: context.watched,
             no_session_muted: context.no_session_muted,
+            is_one_way: context.is_one_way,
         };
+    }
+
+    /// Notes that a second begins with the packet at `index`.
+    pub fn add_second(&mut self, second: u64, index: u32) {
+        self.seconds.push(NewSecond { second, index });
+    }
+
+    /// The seconds that begin in this batch, in order.
+    pub fn seconds(&self) -> &[NewSecond] {
+        &self.seconds
     }
 
     /// All events in capture order, of a batch with this many packets.
@@ -246,6 +275,7 @@ impl ShardedEvents {
 
     /// Removes all events and keeps the memory.
     pub fn clear(&mut self) {
-        self.0.iter_mut().for_each(|shard| shard.filled = 0);
+        self.shards.iter_mut().for_each(|shard| shard.filled = 0);
+        self.seconds.clear();
     }
 }

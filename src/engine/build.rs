@@ -8,16 +8,15 @@ use crate::flow::{FlowId, FlowKey};
 use acsm_filters::memory::Arena;
 use acsm_filters::pending::PendingTable;
 use acsm_filters::{
-    Backend, Bhbf, BhbfRule, Budget, Dbf, Erase, Exact, Expire, Fcf, Gated, Kbf, KbfRule,
-    Recycling, Sbf, SbfRule, Sizing, Store, StoreError, StoreSpec,
+    Backend, Bhbf, BhbfRule, Budget, Dbf, Erase, Exact, Expire, Fcf, HALVES, Kbf, KbfRule,
+    Recycling, STAMPS, Sbf, SbfRule, Sizing, Store, StoreError, StoreSpec, UNTIMED,
 };
 
 /// The shards of a store, all empty.
 pub fn build_shards(spec: &StoreSpec) -> Result<Vec<Box<dyn Shard>>, StoreError> {
     let sizing = spec.sizing()?;
-    let gate = spec.gate.map(|gate| gate.sizing(spec)).transpose()?;
-    let arena = Arena::with_capacity(((sizing.bits - sizing.gate_bits) / 8) as usize);
-    let builder = Builder { spec, sizing, gate, arena };
+    let arena = Arena::with_capacity((sizing.bits / 8) as usize);
+    let builder = Builder { spec, sizing, arena };
     (0..FlowId::SHARDS).map(|_| builder.shard()).collect()
 }
 
@@ -25,7 +24,6 @@ pub fn build_shards(spec: &StoreSpec) -> Result<Vec<Box<dyn Shard>>, StoreError>
 struct Builder<'a> {
     spec: &'a StoreSpec,
     sizing: Sizing,
-    gate: Option<Sizing>,
     /// The cells of all shards lie together.
     arena: Arena,
 }
@@ -35,14 +33,14 @@ type BuiltShard = Result<Box<dyn Shard>, StoreError>;
 impl Builder<'_> {
     fn shard(&self) -> BuiltShard {
         let Builder { spec, sizing, arena, .. } = self;
-        let timed = spec.expire == Expire::Timer;
+        let timed = spec.expire.is_timed();
         match (spec.backend, sizing.cell_bits) {
             (Backend::Exact, _) => {
                 let table: Exact<FlowKey> = match spec.budget {
                     Budget::MemoryBytes(_) => Exact::capped(sizing, timed)?,
                     Budget::FpRate(_) => Exact::growing(sizing, timed)?,
                 };
-                self.gated(table)
+                self.with(table)
             }
             (Backend::Sbf, 8) => self.sbf::<8>(),
             (Backend::Sbf, 16) => self.sbf::<16>(),
@@ -51,11 +49,12 @@ impl Builder<'_> {
             (Backend::Kbf, 16) => self.kbf::<16>(),
             (Backend::Kbf, _) => self.kbf::<32>(),
             (Backend::Bhbf, _) => self.bhbf(),
-            (Backend::Dbf, _) => self.dbf(),
+            (Backend::Dbf, 2) => self.dbf::<2>(),
+            (Backend::Dbf, _) => self.dbf::<1>(),
             (Backend::Fcf, _) if timed => {
-                self.gated(Fcf::<true>::new_in(arena, spec.states, sizing)?)
+                self.with(Fcf::<true>::new_in(arena, spec.states, sizing)?)
             }
-            (Backend::Fcf, _) => self.gated(Fcf::<false>::new_in(arena, spec.states, sizing)?),
+            (Backend::Fcf, _) => self.with(Fcf::<false>::new_in(arena, spec.states, sizing)?),
         }
     }
 
@@ -63,9 +62,12 @@ impl Builder<'_> {
         let rule = SbfRule::<BITS>::new(self.spec.sbf);
         match self.spec.expire {
             Expire::Timer => {
-                self.gated(Sbf::<BITS, true>::new_in(&self.arena, rule, &self.sizing)?)
+                self.with(Sbf::<BITS, HALVES>::new_in(&self.arena, rule, &self.sizing)?)
             }
-            _ => self.recycling(|| Sbf::<BITS, false>::new_in(&self.arena, rule, &self.sizing)),
+            Expire::Stamps => {
+                self.with(Sbf::<BITS, STAMPS>::new_in(&self.arena, rule, &self.sizing)?)
+            }
+            _ => self.recycling(|| Sbf::<BITS, UNTIMED>::new_in(&self.arena, rule, &self.sizing)),
         }
     }
 
@@ -73,27 +75,30 @@ impl Builder<'_> {
         let rule = || KbfRule::new(self.spec.states, self.spec.decode);
         match self.spec.expire {
             Expire::Timer => {
-                self.gated(Kbf::<BITS, true>::new_in(&self.arena, rule(), &self.sizing)?)
+                self.with(Kbf::<BITS, HALVES>::new_in(&self.arena, rule(), &self.sizing)?)
             }
-            _ => self.recycling(|| Kbf::<BITS, false>::new_in(&self.arena, rule(), &self.sizing)),
+            Expire::Stamps => {
+                self.with(Kbf::<BITS, STAMPS>::new_in(&self.arena, rule(), &self.sizing)?)
+            }
+            _ => self.recycling(|| Kbf::<BITS, UNTIMED>::new_in(&self.arena, rule(), &self.sizing)),
         }
     }
 
     fn bhbf(&self) -> BuiltShard {
         let rule = BhbfRule::new(self.spec.states);
         match self.spec.expire {
-            Expire::Timer => self.gated(Bhbf::<true>::new_in(&self.arena, rule, &self.sizing)?),
-            _ => self.recycling(|| Bhbf::<false>::new_in(&self.arena, rule, &self.sizing)),
+            Expire::Timer => self.with(Bhbf::<HALVES>::new_in(&self.arena, rule, &self.sizing)?),
+            Expire::Stamps => self.with(Bhbf::<STAMPS>::new_in(&self.arena, rule, &self.sizing)?),
+            _ => self.recycling(|| Bhbf::<UNTIMED>::new_in(&self.arena, rule, &self.sizing)),
         }
     }
 
-    fn dbf(&self) -> BuiltShard {
+    fn dbf<const BITS: u32>(&self) -> BuiltShard {
         let Builder { spec: StoreSpec { states, .. }, sizing, arena, .. } = self;
-        match (self.spec.expire, self.spec.dbf_counters) {
-            (Expire::Timer, true) => self.gated(Dbf::<2, true>::new_in(arena, *states, sizing)?),
-            (Expire::Timer, false) => self.gated(Dbf::<1, true>::new_in(arena, *states, sizing)?),
-            (_, true) => self.recycling(|| Dbf::<2, false>::new_in(arena, *states, sizing)),
-            (_, false) => self.recycling(|| Dbf::<1, false>::new_in(arena, *states, sizing)),
+        match self.spec.expire {
+            Expire::Timer => self.with(Dbf::<BITS, HALVES>::new_in(arena, *states, sizing)?),
+            Expire::Stamps => self.with(Dbf::<BITS, STAMPS>::new_in(arena, *states, sizing)?),
+            _ => self.recycling(|| Dbf::<BITS, UNTIMED>::new_in(arena, *states, sizing)),
         }
     }
 
@@ -102,23 +107,16 @@ impl Builder<'_> {
     where
         S: Store<Key = ()> + Erase + 'static,
     {
-        self.gated(Recycling::new(&self.sizing, make)?)
+        self.with(Recycling::new(&self.sizing, make)?)
     }
 
-    /// A pending table, if there is to be one.
-    fn pending(&self) -> Result<Option<Pending>, StoreError> {
-        let table = self.spec.pending.map(PendingTable::new).transpose()?;
-        Ok(table.map(|table| Pending::Table(Box::new(table))))
-    }
-
-    /// A shard with this store, behind its gate if it has one.
-    fn gated<S>(&self, store: S) -> BuiltShard
+    /// A shard with this store, behind a pending table if there is to be one.
+    fn with<S>(&self, store: S) -> BuiltShard
     where
         S: Store<Key: PacketKey> + 'static,
     {
-        Ok(match &self.gate {
-            None => Box::new(StoreShard::new(store).with_pending(self.pending()?)),
-            Some(gate) => Box::new(StoreShard::new(Gated::new(store, Some(gate))?)),
-        })
+        let table = self.spec.pending.map(PendingTable::new).transpose()?;
+        let pending = table.map(|table| Pending::Table(Box::new(table)));
+        Ok(Box::new(StoreShard::new(store).with_pending(pending)))
     }
 }

@@ -11,8 +11,8 @@ use super::top_talkers::TopTalkers;
 use super::warm_up::WarmUp;
 use crate::capture::parse::Parser;
 use crate::capture::{CaptureError, FrameCounts, PacketSlots, PacketSource};
-use crate::flow::{Direction, FlowGroup, FlowId, FlowKeyKind, Keyer, Packet};
-use crate::time::Timestamp;
+use crate::flow::{Direction, FlowGroup, FlowId, Keyer, Packet};
+use crate::time::{NANOS_PER_SEC, Timestamp};
 use acsm_filters::Epoch;
 
 /// Packets that are handled together, at most.
@@ -57,6 +57,8 @@ pub struct Dispatcher {
     /// The context of packets before `next_change`, where nothing but time changes it.
     context: PacketContext,
     next_change: Timestamp,
+    /// The latest second that has begun, if any has.
+    second: Option<u64>,
     /// The latest time of a packet…
     latest: Timestamp,
     /// …and of an idle tick.
@@ -67,9 +69,11 @@ pub struct Dispatcher {
 impl Dispatcher {
     /// A dispatcher at the beginning of a trace.
     pub fn new(plan: &DispatchPlan) -> Dispatcher {
-        let sees_both_directions = plan.keyer.kind == FlowKeyKind::Connection;
+        let sees_both_directions = !plan.keyer.is_directed() || plan.keyer.pairs_directions;
         let clock = Clock::new(plan.phase);
-        let context = PacketContext { tick: clock.tick(), watched: false, no_session_muted: true };
+        let tick = clock.tick();
+        let (watched, no_session_muted, is_one_way) = (false, true, false);
+        let context = PacketContext { tick, watched, no_session_muted, is_one_way };
         Dispatcher {
             keyer: plan.keyer,
             clock,
@@ -78,6 +82,7 @@ impl Dispatcher {
             top: plan.top_talkers.then(TopTalkers::default),
             context,
             next_change: Timestamp::default(),
+            second: None,
             latest: Timestamp::default(),
             idle_until: Timestamp::default(),
             lost_frames: 0,
@@ -142,6 +147,9 @@ impl Dispatcher {
             }
         } else {
             for ((packet, flow), index) in indexed {
+                if packet.time >= self.next_change {
+                    self.pass_to(packet.time, index, events);
+                }
                 let context = self.context_of(packet, flow);
                 events.add(packet, flow, index, context);
             }
@@ -149,20 +157,58 @@ impl Dispatcher {
         self.latest = self.latest.max(latest);
     }
 
-    fn context_of(&mut self, packet: &Packet, flow: (FlowId, Direction)) -> PacketContext {
-        if packet.time >= self.next_change {
-            self.context.tick = self.clock.advance(packet.time);
-            self.warm_up.pass_to(packet.time);
-            self.next_change = self.clock.next_change().min(self.warm_up.next_change());
+    /// Lets time pass to that of the packet at `index`.
+    fn pass_to(&mut self, time: Timestamp, index: u32, events: &mut ShardedEvents) {
+        self.context.tick = self.clock.advance(time);
+        self.warm_up.pass_to(time);
+        let next_second = self.begin_second(time, index, events);
+        let next_change = self.clock.next_change().min(self.warm_up.next_change());
+        self.next_change = next_change.min(next_second);
+    }
+
+    /// Notes that a second begins with the packet at `index`, if one does. Returns when the next one
+    /// does.
+    fn begin_second(
+        &mut self,
+        time: Timestamp,
+        index: u32,
+        events: &mut ShardedEvents,
+    ) -> Timestamp {
+        let second = time.as_nanos() / NANOS_PER_SEC;
+        if self.second.is_none_or(|latest| second > latest) {
+            self.second = Some(second);
+            events.add_second(second, index);
         }
-        self.warm_up.observe_direction(flow.0, flow.1);
-        self.context.no_session_muted = self.warm_up.mutes_no_session();
+        Timestamp::new(self.second.map_or(0, |second| second + 1), 0)
+    }
+
+    fn context_of(&mut self, packet: &Packet, flow: (FlowId, Direction)) -> PacketContext {
+        let (id, direction) = self.connection_of(packet, flow);
+        self.warm_up.observe_direction(id, direction);
+        self.context.no_session_muted = self.mutes_no_session();
+        self.context.is_one_way = self.warm_up.is_one_way();
         let watched = self.watch.is_some_and(|watch| watch.matches(packet));
         PacketContext { watched, ..self.context }
     }
 
+    /// The connection of a packet, and which of its ends sent it.
+    #[inline]
+    fn connection_of(
+        &self,
+        packet: &Packet,
+        (id, way): (FlowId, Direction),
+    ) -> (FlowId, Direction) {
+        match self.keyer.is_directed() && self.keyer.sender(packet) == Direction::Backward {
+            true => (id.reverse(), Direction::Backward),
+            false => (id, way),
+        }
+    }
+
     /// Lets time pass without a packet.
-    pub fn idle(&mut self, now: Timestamp) -> IdleTick {
+    pub fn idle(&mut self, now: Timestamp, events: &mut ShardedEvents) -> IdleTick {
+        if self.second.is_some() {
+            self.begin_second(now, 0, events);
+        }
         self.idle_until = self.idle_until.max(now);
         self.next_change = Timestamp::default();
         IdleTick { until: now, aged: self.clock.idle(now) }
@@ -188,9 +234,11 @@ impl Dispatcher {
         self.latest.max(self.idle_until)
     }
 
-    /// Whether rules about packets without a session are muted.
+    /// Whether rules about packets without a session are muted. Flows of one direction need no other.
+    #[inline]
     pub fn mutes_no_session(&self) -> bool {
-        self.warm_up.mutes_no_session()
+        let needs_both_directions = !self.keyer.is_directed();
+        self.warm_up.is_starting_up() || needs_both_directions && self.is_one_way()
     }
 
     /// The epoch of the last packet.

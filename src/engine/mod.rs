@@ -8,6 +8,7 @@
 //! | file | what |
 //! |---|---|
 //! | [`run`](mod@run), `run_plan` | one run: reads, sends batches through its stages, takes results |
+//! | `stages` | the stages: thresholds, and the shards with what is checked beside them |
 //! | `dispatch`, `clock`, `warm_up` | what must see all packets in order; packets become events |
 //! | `batch` | packets and events on their way to the shards |
 //! | `pool`, `stage_owners` | the threads, and which of them owns which stage |
@@ -16,6 +17,8 @@
 //! | `admission`, `shard_pending` | flows that are pending until both of their ends have spoken |
 //! | `build` | from the specification of a store to its shards |
 //! | `shadow`, [`errors`] | the exact table beside a store, and the errors it finds |
+//! | [`sample`], `seconds` | an exact table of some flows, always on: the measured error; what is decided once per second |
+//! | [`overload`] | when new flows are too many for pending table or store |
 //! | [`alerts`] | alerts merged in packet order, limited, to the [`Sink`] |
 //! | [`thresholds`] | floods, scans and storms, in sketches of their own |
 //! | [`observer`], `active_rules` | what a run shows of itself meanwhile; other rules on the way |
@@ -38,15 +41,19 @@ mod dispatch;
 pub mod errors;
 mod lookup_cache;
 pub mod observer;
+pub mod overload;
 pub mod plan;
 mod pool;
 pub mod run;
 mod run_plan;
+pub mod sample;
+mod seconds;
 mod shadow;
 pub mod shard;
 mod shard_loop;
 mod shard_pending;
 mod stage_owners;
+mod stages;
 mod stats;
 #[cfg(test)]
 mod tests;
@@ -60,6 +67,8 @@ pub use clock::Phase;
 pub use dispatch::Watch;
 pub use errors::{ErrorKind, Errors};
 pub use observer::{Observer, Request, Snapshot};
+pub use overload::{OverloadEvent, OverloadStatus, OverloadTotals};
 pub use run::run;
 pub use run_plan::{RunError, RunPlan, RunResult};
+pub use sample::{MeasuredError, Measurement};
 pub use stats::{Durations, Lookups, ShardStats};

@@ -8,6 +8,8 @@ use std::sync::Arc;
 
 use super::active_rules::ActiveRules;
 use super::alerts::Suppressed;
+use super::overload::{OverloadEvent, OverloadTotals};
+use super::sample::{MeasuredError, Measurement};
 use super::stats::{Durations, ShardStats};
 use super::thresholds::Losses;
 use super::top_talkers::TopTalkers;
@@ -15,6 +17,7 @@ use crate::capture::FrameCounts;
 use crate::machine::RuleSet;
 use crate::time::Timestamp;
 use acsm_filters::StoreStats;
+use acsm_filters::pending::PendingStats;
 
 /// What an observer wants after a batch.
 #[derive(Debug, Clone)]
@@ -31,6 +34,13 @@ pub enum Request {
 pub trait Observer {
     /// A batch is done, or an idle tick is over; this many frames were seen so far.
     fn batch(&mut self, frames: u64) -> Request;
+
+    /// A minute of packet time is over, by its number since 1970: the error that was measured in it on a
+    /// sample of flows.
+    fn minute(&mut self, _minute: u64, _error: &MeasuredError) {}
+
+    /// The store is overloaded from here on, or no longer.
+    fn overload(&mut self, _event: &OverloadEvent) {}
 
     /// The snapshot that was requested.
     fn snapshot(&mut self, _snapshot: Snapshot) {}
@@ -56,6 +66,14 @@ pub struct Snapshot {
     pub batch_nanos: Durations,
     /// What the stores say about themselves; `live` is an estimate where `live_estimated`.
     pub store: StoreStats,
+    /// What the pending tables say about themselves, if there are any.
+    pub pending: Option<PendingStats>,
+    /// How long they hold a flow at the rate of the last second; `None` if no flow arrived in it.
+    pub pending_lifetime_seconds: Option<f64>,
+    /// Times in which the load was too much.
+    pub overloads: OverloadTotals,
+    /// The error measured on a sample of flows, if there is one.
+    pub measured: Option<Measurement>,
     /// Alerts shown, by rule.
     pub shown: [u64; RuleSet::LIMIT],
     /// Alerts not shown, by reason.

@@ -8,27 +8,28 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use super::active_rules::{ActiveRules, carried_over};
 use super::alerts::Sink;
 use super::alerts::merge::{AlertMerger, BatchAlerts};
 use super::batch::PacketBatch;
-use super::build::build_shards;
+use super::clock::Phase;
 use super::dispatch::{DispatchPlan, Dispatcher};
 use super::errors::Errors;
 use super::observer::{Observer, Request, Snapshot};
-use super::pool::{Stage, WorkerLost, WorkerPool};
+use super::pool::{WorkerLost, WorkerPool};
 use super::run_plan::{RunError, RunPlan, RunResult};
-use super::shadow::{Scope, Shadow, ShadowOutput};
-use super::shard::{Shard, ShardOutput, ShardRules, ShardWork, Wanted};
+use super::sample::{Sample, WindowCounts};
+use super::seconds::{SecondOutput, Seconds};
+use super::shadow::Scope;
+use super::stages::{RunStage, StageSettings, build_stages};
 use super::stats::ShardStats;
 use super::thresholds::Losses;
-use super::thresholds::stage::{ThresholdHits, ThresholdStage};
+use super::thresholds::stage::ThresholdHits;
 use crate::capture::parse::Parser;
 use crate::capture::{CaptureError, FrameCounts, PacketSource};
 use crate::flow::Keyer;
-use crate::seed::Seed;
+use crate::time::NANOS_PER_SEC;
 use acsm_filters::pending::PendingStats;
-use acsm_filters::{Epoch, State, StoreError, StoreSpec, StoreStats};
+use acsm_filters::{Epoch, StoreStats};
 
 /// Runs all packets of `source` through the shards. `observer` is told the number of frames now
 /// and then, and may have requests; the run ends early when `stop` is set.
@@ -45,30 +46,38 @@ pub fn run(
         (false, Some(_)) => Some(Scope::Watched),
         (false, None) => None,
     };
+    // A packet of one direction is evidence for the other.
+    let keyer = Keyer { pairs_directions: plan.store.pending.is_some(), ..plan.keyer };
     let settings = StageSettings {
-        keyer: plan.keyer,
+        keyer,
         touch_absent: plan.touch_absent,
         shadow,
+        sample: plan.sample,
         seed: plan.seed,
         stopwatch: plan.stopwatch,
     };
     let stages = build_stages(&plan.store, &plan.active, settings)?;
     let dispatcher = Dispatcher::new(&DispatchPlan {
-        keyer: plan.keyer,
+        keyer,
         phase: plan.phase,
         startup_nanos: plan.startup_nanos,
         watch: plan.watch,
         top_talkers: plan.top_talkers,
     });
+    let idle_nanos = match plan.phase {
+        Phase::Nanos(nanos) => nanos,
+        Phase::Operations(_) | Phase::Never => plan.startup_nanos,
+    };
     thread::scope(|scope| {
         let pool = WorkerPool::new(stages, plan.workers, plan.stopwatch, scope);
-        let merger = AlertMerger::new(sink, plan.keyer, &plan.active, plan.verify);
+        let merger = AlertMerger::new(sink, keyer, &plan.active, plan.verify);
         let run = Run {
             pool,
             merger,
             dispatcher,
             frames: FrameCounts::default(),
             found: BatchAlerts::default(),
+            seconds: Seconds::new(idle_nanos.div_ceil(NANOS_PER_SEC)),
         };
         run.drive(source, parser, stop, observer)
     })
@@ -81,6 +90,7 @@ struct Run<'scope, 'a> {
     dispatcher: Dispatcher,
     frames: FrameCounts,
     found: BatchAlerts,
+    seconds: Seconds,
 }
 
 impl Run<'_, '_> {
@@ -96,6 +106,7 @@ impl Run<'_, '_> {
             let more = self.fill(source, parser, &mut batch);
             self.send(batch)?;
             self.dispatcher.note_losses(source.lost_frames());
+            self.announce(observer);
             let request = observer.batch(self.frames.packets);
             if source.may_wait() || !matches!(request, Request::Continue) {
                 self.complete_all()?;
@@ -115,6 +126,8 @@ impl Run<'_, '_> {
             }
         };
         self.complete_all()?;
+        self.end_last_second()?;
+        self.announce(observer);
         self.finish(failure)
     }
 
@@ -131,7 +144,7 @@ impl Run<'_, '_> {
         if source.may_wait()
             && let Some(now) = source.wait()?
         {
-            batch.idle = Some(self.dispatcher.idle(now));
+            batch.idle = Some(self.dispatcher.idle(now, &mut batch.events));
             return Ok(true);
         }
         self.dispatcher.fill(source, parser, batch, &mut self.frames)
@@ -146,13 +159,40 @@ impl Run<'_, '_> {
 
     /// Shows what was found in the oldest batch under way. Returns whether there was one.
     fn complete_oldest(&mut self) -> Result<bool, RunError> {
-        let Run { pool, merger, found, .. } = self;
-        let Some(batch) = pool.receive(|output| output.append_to(found))? else {
-            return Ok(false);
-        };
+        let Run { pool, merger, found, seconds, .. } = self;
+        let received = pool.receive(|output| {
+            output.append_to(found);
+            seconds.add(&mut output.seconds);
+        })?;
+        let Some(batch) = received else { return Ok(false) };
         merger.merge(batch.packets.as_slice(), found)?;
+        seconds.complete().iter().try_for_each(|event| merger.overload(event))?;
         pool.recycle(batch);
         Ok(true)
+    }
+
+    /// Tells what was found out at the ends of seconds and minutes.
+    fn announce(&mut self, observer: &mut dyn Observer) {
+        for (minute, error) in self.seconds.take_minutes() {
+            observer.minute(minute, &error);
+        }
+        for event in self.seconds.take_overloads() {
+            observer.overload(&event);
+        }
+    }
+
+    /// At the end of the run: the load of the second that it ended in.
+    fn end_last_second(&mut self) -> Result<(), RunError> {
+        let Run { pool, merger, seconds, .. } = self;
+        let mut output = SecondOutput::default();
+        pool.each_stage(|stage| {
+            if let RunStage::Shard(stage) = stage {
+                stage.end_second(&mut output);
+                seconds.add(&mut output);
+            }
+        })?;
+        seconds.complete().iter().try_for_each(|event| merger.overload(event))?;
+        Ok(())
     }
 
     fn complete_all(&mut self) -> Result<(), RunError> {
@@ -170,6 +210,10 @@ impl Run<'_, '_> {
             shards: totals.shards,
             batch_nanos: self.pool.durations(),
             store: totals.store,
+            pending: totals.pending,
+            pending_lifetime_seconds: self.seconds.pending_lifetime_seconds(),
+            measured: totals.sampled.map(|last| self.seconds.measurement(&last)),
+            overloads: self.seconds.overloads(),
             shown,
             suppressed,
             losses: totals.losses,
@@ -190,6 +234,9 @@ impl Run<'_, '_> {
             errors: totals.errors,
             store: totals.store,
             pending: totals.pending,
+            pending_lifetime_seconds: self.seconds.pending_lifetime_seconds(),
+            measured: totals.sampled.map(|last| self.seconds.measurement(&last)),
+            overloads: self.seconds.overloads(),
             alerts: self.merger.finish(),
             losses: totals.losses,
             one_way: self.dispatcher.is_one_way(),
@@ -217,6 +264,9 @@ impl Run<'_, '_> {
                 if let Some(stats) = stage.shard.pending_stats() {
                     *totals.pending.get_or_insert_default() += stats;
                 }
+                if let Some(counts) = stage.sample.as_ref().map(Sample::counts) {
+                    totals.sampled.get_or_insert_with(|| WindowCounts::new(0)).merge(&counts);
+                }
                 if let Some(errors) = stage.shadow.as_ref().and_then(|shadow| shadow.errors()) {
                     totals.errors.get_or_insert_default().merge(&errors);
                 }
@@ -233,150 +283,7 @@ struct Totals {
     store: StoreStats,
     pending: Option<PendingStats>,
     errors: Option<Errors>,
+    sampled: Option<WindowCounts>,
     losses: Losses,
     hits: ThresholdHits,
-}
-
-/// What stages go by beside the rules.
-#[derive(Debug, Clone, Copy)]
-struct StageSettings {
-    /// How packets become flows.
-    keyer: Keyer,
-    /// Whether lookups that find nothing touch the cells in use.
-    touch_absent: bool,
-    /// Which packets an exact shadow sees, if there is one.
-    shadow: Option<Scope>,
-    /// Seed of the thresholds' sketches.
-    seed: Seed,
-    /// Nanoseconds on some clock, for the histograms alone.
-    stopwatch: fn() -> u64,
-}
-
-/// One stage of a run.
-enum RunStage {
-    /// Counts packets against thresholds.
-    Thresholds(Box<ThresholdStage>),
-    /// Drives the flows of one shard.
-    Shard(Box<ShardStage>),
-}
-
-/// A shard at work in a run.
-struct ShardStage {
-    number: usize,
-    /// The shard.
-    shard: Box<dyn Shard>,
-    /// The truth beside it, if asked for.
-    shadow: Option<Shadow>,
-    active: Arc<ActiveRules>,
-    half_open: [bool; State::LIMIT],
-    held: [bool; State::LIMIT],
-    settings: StageSettings,
-}
-
-/// What a stage found in one batch.
-#[derive(Debug, Default)]
-struct StageOutput {
-    shard: ShardOutput,
-    shadow: ShadowOutput,
-    hits: ThresholdHits,
-}
-
-/// The stages of a run, all empty. The costliest comes first, so that a thread that has time begins
-/// with it.
-fn build_stages(
-    store: &StoreSpec,
-    active: &Arc<ActiveRules>,
-    settings: StageSettings,
-) -> Result<Vec<RunStage>, StoreError> {
-    let thresholds = RunStage::Thresholds(Box::new(ThresholdStage::new(active, settings.seed)));
-    let mut stages = vec![thresholds];
-    for (number, shard) in build_shards(store)?.into_iter().enumerate() {
-        let shadow = settings.shadow.map(|scope| Shadow::new(store, scope)).transpose()?;
-        stages.push(RunStage::Shard(Box::new(ShardStage {
-            number,
-            shard,
-            shadow,
-            active: Arc::clone(active),
-            half_open: active.rules.machine.half_open(),
-            held: active.rules.machine.half_open_or_over(),
-            settings,
-        })));
-    }
-    Ok(stages)
-}
-
-impl Stage for RunStage {
-    type Batch = PacketBatch;
-    type Output = StageOutput;
-
-    fn process(&mut self, batch: &PacketBatch, output: &mut StageOutput) {
-        match self {
-            RunStage::Shard(stage) => stage.process(batch, output),
-            RunStage::Thresholds(stage) => {
-                if let Some(idle) = batch.idle {
-                    stage.idle(idle.until, &mut output.hits);
-                }
-                stage.process(batch.packets.as_slice(), &mut output.hits);
-            }
-        }
-    }
-}
-
-impl RunStage {
-    fn set_rules(&mut self, new: &Arc<ActiveRules>) {
-        match self {
-            RunStage::Thresholds(stage) => stage.set_rules(new),
-            RunStage::Shard(stage) => stage.set_rules(new),
-        }
-    }
-}
-
-impl ShardStage {
-    fn process(&mut self, batch: &PacketBatch, output: &mut StageOutput) {
-        if let Some(epoch) = batch.idle.and_then(|idle| idle.aged) {
-            self.shard.advance_to(epoch);
-        }
-        let events = batch.events.of_shard(self.number);
-        if events.is_empty() {
-            return;
-        }
-        let rules = ShardRules {
-            half_open: &self.half_open,
-            held: &self.held,
-            shown: self.active.shown,
-            keyer: self.settings.keyer,
-            touch_absent: self.settings.touch_absent,
-            stopwatch: Some(self.settings.stopwatch),
-        };
-        let wanted = match self.shadow {
-            Some(_) => Wanted::AlertsAndAnswers,
-            None => Wanted::Alerts,
-        };
-        let packets = batch.packets.as_slice();
-        let machine = &self.active.rules.machine;
-        let work = ShardWork { events, packets, machine, rules: &rules, given: None, wanted };
-        self.shard.process(&work, &mut output.shard);
-        if let Some(shadow) = &mut self.shadow {
-            shadow.check(&work, &output.shard.answers, &mut output.shadow);
-            output.shard.answers.clear();
-        }
-    }
-
-    fn set_rules(&mut self, new: &Arc<ActiveRules>) {
-        let stats = self.shard.stats();
-        stats.only_counted = carried_over(&stats.only_counted, &self.active.rules, &new.rules);
-        self.half_open = new.rules.machine.half_open();
-        self.held = new.rules.machine.half_open_or_over();
-        self.active = Arc::clone(new);
-    }
-}
-
-impl StageOutput {
-    /// Moves what was found to `all`, and is empty again.
-    fn append_to(&mut self, all: &mut BatchAlerts) {
-        all.hits.append(&mut self.hits);
-        all.alerts.append(&mut self.shard.alerts);
-        all.exact_alerts.append(&mut self.shadow.alerts);
-        all.steps.append(&mut self.shadow.steps);
-    }
 }

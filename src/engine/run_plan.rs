@@ -8,7 +8,9 @@ use super::alerts::merge::AlertCounts;
 use super::clock::Phase;
 use super::dispatch::Watch;
 use super::errors::Errors;
+use super::overload::OverloadTotals;
 use super::pool::WorkerLost;
+use super::sample::Measurement;
 use super::stats::{Durations, ShardStats};
 use super::thresholds::Losses;
 use crate::capture::{CaptureError, FrameCounts};
@@ -42,6 +44,8 @@ pub struct RunPlan {
     pub top_talkers: bool,
     /// Whether to compare with an exact shadow.
     pub verify: bool,
+    /// How many flows to compare with an exact table while the run goes on, if any.
+    pub sample: Option<u64>,
     /// Nanoseconds on some clock, for the histograms alone.
     pub stopwatch: fn() -> u64,
 }
@@ -61,6 +65,13 @@ pub struct RunResult {
     pub store: StoreStats,
     /// What the pending tables say about themselves, if there are any.
     pub pending: Option<PendingStats>,
+    /// How long the pending tables hold a flow at the rate of the last second; `None` if no flow
+    /// arrived in it.
+    pub pending_lifetime_seconds: Option<f64>,
+    /// Times in which the load was too much.
+    pub overloads: OverloadTotals,
+    /// The error measured on a sample of flows, if one was asked for.
+    pub measured: Option<Measurement>,
     /// Alerts shown and suppressed.
     pub alerts: AlertCounts,
     /// What the thresholds' bounded memory left out.

@@ -12,7 +12,7 @@ use super::shard::{Answer, ShardWork, Step};
 use super::shard_loop::StoreShard;
 use crate::flow::FlowKey;
 use crate::machine::Outcome;
-use acsm_filters::{Expire, GroundTruth, Lookup, StoreError, StoreSpec};
+use acsm_filters::{Epoch, Expire, GroundTruth, Lookup, StoreError, StoreSpec};
 
 /// Flows that the shadow of a shard has room for before it first grows.
 const FIRST_FLOWS: usize = 1 << 12;
@@ -57,6 +57,48 @@ pub fn find_truth(
     });
 }
 
+/// How a shadow forgets: by the rule of its store.
+#[derive(Debug, Clone, Copy)]
+pub struct ShadowAging {
+    /// The store's epochs, not the caller's, decide what the shadow forgets.
+    by_store_epochs: bool,
+    /// Whether the flow that makes a store recycle is the first of its next cycle.
+    retains: bool,
+}
+
+impl ShadowAging {
+    /// That of this store.
+    pub fn of(store: &StoreSpec) -> ShadowAging {
+        ShadowAging {
+            by_store_epochs: !store.expire.is_timed(),
+            retains: store.expire == Expire::Recycle && store.retain,
+        }
+    }
+
+    /// The event as the shadow sees it.
+    #[inline]
+    pub fn event(self, event: &Event, answer: &Answer) -> Event {
+        match self.by_store_epochs {
+            // Late: no state ages sooner than others.
+            true => Event { epoch: answer.epochs.0, is_late: true, ..*event },
+            false => *event,
+        }
+    }
+
+    /// The epoch that an event tells without the answer of the store, if it does.
+    #[inline]
+    pub fn epoch_of(self, event: &Event) -> Option<Epoch> {
+        (!self.by_store_epochs).then_some(event.epoch)
+    }
+
+    /// The epoch in which the flow of an event is to be inserted again, if it made the store recycle.
+    #[inline]
+    pub fn retained_in(self, answer: &Answer) -> Option<Epoch> {
+        let (before, after) = answer.epochs;
+        (self.retains && before != after).then_some(after)
+    }
+}
+
 /// Which packets the shadow sees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
@@ -69,10 +111,7 @@ pub enum Scope {
 /// The exact shadow of one shard.
 pub struct Shadow {
     exact: ExactShard,
-    /// The store's epochs, not the caller's, decide what the shadow forgets.
-    by_store_epochs: bool,
-    /// Whether the flow that makes a store recycle is the first of its next cycle.
-    retains: bool,
+    aging: ShadowAging,
     scope: Scope,
     errors: Errors,
     /// Whether the store was ever wrong about a flow, by the flow's number.
@@ -124,8 +163,7 @@ impl Shadow {
         Ok(Shadow {
             exact: exact_shard(store.expire != Expire::None, FIRST_FLOWS)?
                 .with_pending(store.pending.map(|_| Pending::Unbounded(Box::default()))),
-            by_store_epochs: store.expire != Expire::Timer,
-            retains: store.expire == Expire::Recycle && store.retain,
+            aging: ShadowAging::of(store),
             scope,
             errors: Errors::default(),
             wrong: Vec::new(),
@@ -135,18 +173,13 @@ impl Shadow {
 
     /// Compares the answers of the store, one for each event, with the truth.
     pub fn check(&mut self, work: &ShardWork<'_>, answers: &[Answer], output: &mut ShadowOutput) {
-        let Shadow { exact, scope, events, .. } = self;
+        let Shadow { exact, aging, scope, events, errors, wrong } = self;
         events.clear();
         let seen = |event: &Event| *scope == Scope::Everything || event.watched;
         let pairs = work.events.iter().zip(answers);
         let seen_pairs = pairs.filter(|(event, _)| seen(event));
-        events.extend(seen_pairs.clone().map(|(event, answer)| match self.by_store_epochs {
-            // Late: no state ages sooner than others.
-            true => Event { epoch: answer.epochs.0, is_late: true, ..*event },
-            false => *event,
-        }));
+        events.extend(seen_pairs.clone().map(|(event, answer)| aging.event(event, answer)));
         let mut pairs = seen_pairs;
-        let (errors, wrong, retains) = (&mut self.errors, &mut self.wrong, self.retains);
         let work = ShardWork { events, given: None, ..*work };
         exact.drive(&work, |exact, _, step| {
             let Some((event, answer)) = pairs.next() else { return };
@@ -154,9 +187,8 @@ impl Shadow {
             if errors.count(answer.answer, truth.answer) {
                 note_wrong(wrong, truth.flow);
             }
-            let (before, after) = answer.epochs;
-            if let Some(state) = step.state.filter(|_| retains && before != after) {
-                exact.insert(&work, event, state, after.stamp());
+            if let (Some(state), Some(epoch)) = (step.state, aging.retained_in(answer)) {
+                exact.insert(&work, event, state, epoch.stamp());
             }
             output.add(&work, event, answer, &truth);
         });

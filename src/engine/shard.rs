@@ -46,6 +46,9 @@ pub struct ShardWork<'a> {
     pub given: Option<&'a [Lookup]>,
     /// Which results are wanted.
     pub wanted: Wanted,
+    /// Flows whose [sampling bits](crate::flow::FlowId::sampling_bits) are below this are sampled: 0
+    /// for none, 2³² for all.
+    pub sampled_below: u64,
 }
 
 impl ShardWork<'_> {
@@ -102,6 +105,8 @@ pub struct ShardOutput {
     pub alerts: Vec<RawAlert>,
     /// One for each event, in order, if wanted.
     pub answers: Vec<Answer>,
+    /// The events of sampled flows, in order.
+    pub sampled: Vec<(Event, Answer)>,
 }
 
 /// What a shard answered for one event.
@@ -133,12 +138,17 @@ pub struct Step<H> {
 pub trait PacketKey: Copy + Default {
     /// The key of a packet's flow.
     fn of(keyer: &Keyer, packet: &Packet) -> Self;
+
+    /// The key of the flow in the other direction.
+    fn reversed(self) -> Self;
 }
 
 /// Filters go by the digest alone.
 impl PacketKey for () {
     #[inline(always)]
     fn of(_keyer: &Keyer, _packet: &Packet) {}
+
+    fn reversed(self) {}
 }
 
 /// Exact tables compare full keys.
@@ -146,5 +156,9 @@ impl PacketKey for FlowKey {
     #[inline(always)]
     fn of(keyer: &Keyer, packet: &Packet) -> FlowKey {
         keyer.key(packet).0
+    }
+
+    fn reversed(self) -> FlowKey {
+        FlowKey::reversed(self)
     }
 }

@@ -364,16 +364,23 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
 
 impl<S: Store<Key: PacketKey>> Shard for StoreShard<S> {
     fn process(&mut self, work: &ShardWork<'_>, output: &mut ShardOutput) {
-        let ShardOutput { alerts, answers } = output;
+        let ShardOutput { alerts, answers, sampled } = output;
         let reports = work.wanted != Wanted::Answers;
         let answers_wanted = work.wanted != Wanted::Alerts;
         self.drive(work, |shard, event, step| {
             if reports && !step.outcome.alerts.is_empty() {
                 shard.report(work.rules.shown, event, step, alerts);
             }
-            if answers_wanted {
+            let is_sampled = u64::from(event.id.sampling_bits()) < work.sampled_below;
+            if answers_wanted || is_sampled {
                 let epochs = (step.epoch, shard.store.epoch(event.epoch));
-                answers.push(Answer { answer: step.answer, outcome: step.outcome, epochs });
+                let answer = Answer { answer: step.answer, outcome: step.outcome, epochs };
+                if answers_wanted {
+                    answers.push(answer);
+                }
+                if is_sampled {
+                    sampled.push((*event, answer));
+                }
             }
         });
     }

@@ -12,6 +12,10 @@ pub struct ShardStats {
     pub lookups: Lookups,
     /// Flows that entered a state, by state.
     pub entered: [u64; State::LIMIT],
+    /// Flows that the store had no room for when they were to leave the pending table.
+    pub refused: u64,
+    /// Flows that were taken to be reset, and whose ends went on.
+    pub resets_ignored: u64,
     /// Alerts of rules that are not shown, by rule.
     pub only_counted: [u64; RuleSet::LIMIT],
     /// Time per slice of the sweep.
@@ -34,6 +38,8 @@ impl Default for ShardStats {
         ShardStats {
             lookups: Lookups::default(),
             entered: [0; State::LIMIT],
+            refused: 0,
+            resets_ignored: 0,
             only_counted: [0; RuleSet::LIMIT],
             sweep_nanos: Durations::default(),
         }
@@ -60,6 +66,8 @@ impl ShardStats {
         for (ours, theirs) in self.entered.iter_mut().zip(other.entered) {
             *ours += theirs;
         }
+        self.refused += other.refused;
+        self.resets_ignored += other.resets_ignored;
         for (ours, theirs) in self.only_counted.iter_mut().zip(other.only_counted) {
             *ours += theirs;
         }

@@ -1,5 +1,5 @@
 //! When rules about packets without a session are muted: during the warm-up, and in captures that
-//! show one direction of their flows only.
+//! show one direction of their flows only. (There a pending table, too, has a rule of its own.)
 //!
 //! A packet of a flow that is older than the capture looks like a packet without a session. So the
 //! rules about such packets stay muted until every flow that existed at the start has either sent a
@@ -18,7 +18,8 @@ const FLOWS_TO_JUDGE: u32 = 16;
 /// Beyond this number of flows the counts are halved, so that recent flows have more weight.
 const MEMORY_FLOWS: u32 = 4096;
 
-/// Decides packet by packet whether rules about packets without a session are muted.
+/// Decides packet by packet whether the warm-up is over, and whether the capture shows one direction
+/// only.
 #[derive(Debug)]
 pub struct WarmUp {
     startup_nanos: u64,
@@ -129,12 +130,6 @@ impl WarmUp {
     pub fn is_one_way(&self) -> bool {
         self.looks_one_way
     }
-
-    /// Whether rules about packets without a session are muted.
-    #[inline]
-    pub fn mutes_no_session(&self) -> bool {
-        self.is_starting_up() || self.is_one_way()
-    }
 }
 
 #[cfg(test)]
@@ -161,10 +156,10 @@ mod tests {
     #[test]
     fn starting_up_ends_with_trace_time() {
         let mut warm_up = WarmUp::new(60_000_000_000, true);
-        assert!(warm_up.mutes_no_session(), "nothing seen yet");
+        assert!(warm_up.is_starting_up(), "nothing seen yet");
         for (secs, mute) in [(1000, true), (1059, true), (1060, false), (900, false)] {
             observe(&mut warm_up, Timestamp::new(secs, 0), FlowId(1), Direction::Forward);
-            assert_eq!(warm_up.mutes_no_session(), mute, "{secs}");
+            assert_eq!(warm_up.is_starting_up(), mute, "{secs}");
         }
     }
 
@@ -173,12 +168,12 @@ mod tests {
         let mut warm_up = WarmUp::new(60_000_000_000, true);
         for (secs, mute) in [(1000, true), (1100, false)] {
             observe(&mut warm_up, Timestamp::new(secs, 0), FlowId(1), Direction::Forward);
-            assert_eq!(warm_up.mutes_no_session(), mute, "{secs}");
+            assert_eq!(warm_up.is_starting_up(), mute, "{secs}");
         }
         warm_up.lost(Timestamp::new(1100, 0));
-        assert!(warm_up.mutes_no_session());
+        assert!(warm_up.is_starting_up());
         observe(&mut warm_up, Timestamp::new(1160, 0), FlowId(1), Direction::Forward);
-        assert!(!warm_up.mutes_no_session());
+        assert!(!warm_up.is_starting_up());
     }
 
     #[test]

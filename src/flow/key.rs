@@ -45,6 +45,10 @@ pub struct Keyer {
     pub vlan_in_key: bool,
     /// The secret of the digests.
     pub hash_key: HashKey,
+    /// Whether the two directions of a connection, where they are flows of their own, have digests
+    /// that tell of each other: one is the [reverse](FlowId::reverse) of the other. A pending table
+    /// needs that, and others have the digests that they always had.
+    pub pairs_directions: bool,
 }
 
 impl Keyer {
@@ -58,14 +62,38 @@ impl Keyer {
             _ => (packet.src_port, packet.dst_port),
         };
         let key = FlowKey { src: packet.src, dst: packet.dst, src_port, dst_port, vlan };
-        let turned = self.kind == FlowKeyKind::Connection
-            && (key.src, key.src_port) > (key.dst, key.dst_port);
-        if turned { (key.reversed(), Direction::Backward) } else { (key, Direction::Forward) }
+        if !self.is_directed() && key.is_turned() {
+            (key.reversed(), Direction::Backward)
+        } else {
+            (key, Direction::Forward)
+        }
+    }
+
+    /// Whether each direction of a connection is a flow of its own.
+    #[inline]
+    pub fn is_directed(&self) -> bool {
+        self.kind != FlowKeyKind::Connection
+    }
+
+    /// Which of the two ends of a connection sent the packet, whatever the kind of key.
+    pub fn sender(&self, packet: &Packet) -> Direction {
+        match self.key(packet) {
+            (key, Direction::Forward) if key.is_turned() => Direction::Backward,
+            (_, direction) => direction,
+        }
     }
 
     /// The digest of a flow key.
     #[inline(never)]
     pub fn id(&self, key: &FlowKey) -> FlowId {
+        match self.pairs_directions && key.is_turned() {
+            true => self.digest(&key.reversed()).reverse(),
+            false => self.digest(key),
+        }
+    }
+
+    /// The digest of the fields of a key.
+    fn digest(&self, key: &FlowKey) -> FlowId {
         let hash_key = self.hash_key;
         FlowId(match ipv4_pair_bits(key.src, key.dst) {
             Some(addresses) if self.is_addresses_only() => hash_key.digest([addresses]),
@@ -79,7 +107,8 @@ impl Keyer {
     }
 
     /// The digest's input words for the flow of an IPv4 packet, and the packet's direction in it: the
-    /// same as by its [`key`](Self::key), without computing that.
+    /// same as by its [`key`](Self::key), without computing that. Backward with a directed key: the
+    /// digest is to be reversed.
     #[inline]
     fn ipv4_words(&self, packet: &Packet, src: u32, dst: u32) -> ([u64; 2], Direction) {
         let (src, dst) = (u64::from(src), u64::from(dst));
@@ -89,8 +118,7 @@ impl Keyer {
         };
         let vlan = if self.vlan_in_key { packet.vlan } else { [0; 2] };
         let vlan = u64::from(vlan[0]) << 16 | u64::from(vlan[1]);
-        let turned =
-            self.kind == FlowKeyKind::Connection && src << 16 | src_port > dst << 16 | dst_port;
+        let turned = self.sorts_ends() && src << 16 | src_port > dst << 16 | dst_port;
         match turned {
             false => {
                 ([src << 32 | dst, src_port << 48 | dst_port << 32 | vlan], Direction::Forward)
@@ -99,6 +127,12 @@ impl Keyer {
                 ([dst << 32 | src, dst_port << 48 | src_port << 32 | vlan], Direction::Backward)
             }
         }
+    }
+
+    /// Whether both directions of a connection have one input of the digest.
+    #[inline]
+    fn sorts_ends(&self) -> bool {
+        !self.is_directed() || self.pairs_directions
     }
 
     #[inline]
@@ -135,6 +169,12 @@ impl FlowKey {
             dst_port: self.src_port,
             vlan: self.vlan,
         }
+    }
+
+    /// Whether the greater end comes first.
+    #[inline(always)]
+    fn is_turned(&self) -> bool {
+        (self.src, self.src_port) > (self.dst, self.dst_port)
     }
 
     /// All but the addresses.
@@ -175,7 +215,12 @@ impl FlowGroup {
         };
         if keyer.is_addresses_only() {
             group.identify(keyer, packets, |packet| {
-                Some(([ipv4_pair_bits(packet.src, packet.dst)?], Direction::Forward))
+                let addresses = ipv4_pair_bits(packet.src, packet.dst)?;
+                let turned = keyer.pairs_directions && addresses > addresses.rotate_left(32);
+                Some(match turned {
+                    false => ([addresses], Direction::Forward),
+                    true => ([addresses.rotate_left(32)], Direction::Backward),
+                })
             });
         } else {
             group.identify(keyer, packets, |packet| {
@@ -217,8 +262,24 @@ impl FlowGroup {
         }
         let words = words.get(..packets.len()).unwrap_or(&words);
         keyer.hash_key.digests(words, &mut self.digests);
+        if keyer.is_directed() && keyer.pairs_directions {
+            self.reverse_turned();
+        }
         if !is_all_ipv4 {
             self.identify_ipv6(keyer, packets);
+        }
+    }
+
+    /// Reverses the digests of packets whose ends were turned; directed keys have no backward packets.
+    #[inline(never)]
+    fn reverse_turned(&mut self) {
+        for (digest, direction) in self.digests.iter_mut().zip(&mut self.directions) {
+            if *direction == Direction::Backward {
+                let [low, high] = digest;
+                *low ^= FlowId::REVERSE as u64;
+                *high ^= (FlowId::REVERSE >> 64) as u64;
+                *direction = Direction::Forward;
+            }
         }
     }
 
@@ -258,7 +319,8 @@ mod tests {
     }
 
     fn keyer(kind: FlowKeyKind) -> Keyer {
-        Keyer { kind, vlan_in_key: false, hash_key: HashKey::from_seed(1) }
+        let hash_key = HashKey::from_seed(1);
+        Keyer { kind, vlan_in_key: false, hash_key, pairs_directions: false }
     }
 
     #[test]
@@ -274,6 +336,27 @@ mod tests {
             let (there, back) = (pair.key(&there).0, pair.key(&back).0);
             assert_eq!(there, back.reversed());
             assert_ne!(pair.id(&there), pair.id(&back));
+        }
+    }
+
+    #[test]
+    fn paired_directions_have_digests_that_tell_of_each_other() {
+        for (a, b) in [("10.0.0.1", "10.0.0.2"), ("2001:db8::1", "2001:db8::2")] {
+            let (there, back) = (packet(a, 5000, b, 80), packet(b, 80, a, 5000));
+            for kind in [FlowKeyKind::Pair, FlowKeyKind::FiveTuple, FlowKeyKind::Connection] {
+                let alone = keyer(kind);
+                let paired = Keyer { pairs_directions: true, ..alone };
+                let id = |keyer: &Keyer, packet: &Packet| keyer.id(&keyer.key(packet).0);
+                let [one, other] = [&there, &back].map(|packet| id(&paired, packet));
+                match kind {
+                    FlowKeyKind::Connection => assert_eq!([one, other], [id(&alone, &there); 2]),
+                    _ => assert_eq!(one.reverse(), other),
+                }
+                assert_eq!((one.shard(), one.salt()), (other.shard(), other.salt()));
+                assert_eq!(paired.key(&back), alone.key(&back), "the key itself is the same");
+                let senders = [&there, &back].map(|packet| paired.sender(packet));
+                assert_eq!(senders, [Direction::Forward, Direction::Backward]);
+            }
         }
     }
 
@@ -296,13 +379,18 @@ mod tests {
             [there, Packet { src: dst, dst: src, src_port: 0, dst_port: 5000, ..there }]
         };
         let packets: Vec<Packet> = ends.into_iter().cycle().take(9).flat_map(both_ways).collect();
-        for (kind, vlan_in_key) in [
-            (FlowKeyKind::Pair, false),
-            (FlowKeyKind::Pair, true),
-            (FlowKeyKind::FiveTuple, false),
-            (FlowKeyKind::Connection, false),
+        for (kind, vlan_in_key, pairs_directions) in [
+            (FlowKeyKind::Pair, false, false),
+            (FlowKeyKind::Pair, true, false),
+            (FlowKeyKind::Pair, false, true),
+            (FlowKeyKind::Pair, true, true),
+            (FlowKeyKind::FiveTuple, false, false),
+            (FlowKeyKind::FiveTuple, true, true),
+            (FlowKeyKind::Connection, false, false),
+            (FlowKeyKind::Connection, false, true),
         ] {
-            let keyer = Keyer { kind, vlan_in_key, hash_key: HashKey::from_seed(1) };
+            let hash_key = HashKey::from_seed(1);
+            let keyer = Keyer { kind, vlan_in_key, hash_key, pairs_directions };
             let alone = |packet: &Packet| {
                 let (key, direction) = keyer.key(packet);
                 (keyer.id(&key), direction)

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::capture::record::Recorder;
-use crate::engine::{Alert, Sink, WatchStep};
+use crate::engine::{Alert, OverloadEvent, Sink, WatchStep};
 use crate::machine::{Rule, Rules};
 use crate::report::alert::{AlertOutput, AlertTarget, Names};
 
@@ -139,6 +139,10 @@ impl Sink for AlertSink<'_, '_> {
 
     fn step(&mut self, step: &WatchStep) -> io::Result<()> {
         self.0.borrow_mut().output.step(step)
+    }
+
+    fn overload(&mut self, event: &OverloadEvent) -> io::Result<()> {
+        self.0.borrow_mut().output.overload(event)
     }
 
     fn flush(&mut self) -> io::Result<()> {

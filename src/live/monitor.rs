@@ -18,9 +18,10 @@ use super::theory::{OverloadDetector, StoreModel, StoreTheory};
 use super::view::{View, ViewContext};
 use crate::capture::live::LiveCounts;
 use crate::capture::record::Recorder;
-use crate::engine::{ActiveRules, Observer, Request, RunPlan, Snapshot};
+use crate::engine::{ActiveRules, Observer, OverloadEvent, Request, RunPlan, Snapshot};
 use crate::machine::Rules;
 use crate::report::alert::AlertTarget;
+use crate::report::overload::OverloadMessage;
 use crate::report::replay::Prediction;
 use acsm_filters::Sizing;
 
@@ -223,6 +224,12 @@ impl Observer for Monitor<'_> {
         self.next_view = now + VIEW_INTERVAL;
         self.report_recorder_failure();
         Request::Snapshot
+    }
+
+    fn overload(&mut self, event: &OverloadEvent) {
+        if !self.context.quiet {
+            self.message(format_args!("acsm: warning: {}", OverloadMessage(event)));
+        }
     }
 
     fn snapshot(&mut self, snapshot: Snapshot) {

@@ -29,4 +29,4 @@ pub use rule::{
 };
 pub use rules::{Rules, RulesError, SHIPPED, Warning};
 pub use suppression::{SuppressionError, Suppressions};
-pub use table::{Input, Machine, Next, Outcome, RuleId, RuleSet, StateInfo};
+pub use table::{Input, Machine, Next, Outcome, Resumption, RuleId, RuleSet, StateInfo};

@@ -68,6 +68,18 @@ pub struct StateInfo {
     pub end: Option<Direction>,
 }
 
+/// What it means that both ends of a flow go on after it seemed to be over: see `docs/rules.md`,
+/// `[resume]`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Resumption {
+    /// The states, by index, that the flow can be in.
+    pub states: [bool; State::LIMIT],
+    /// The state that it has been in all the time.
+    pub state: State,
+    /// The rules that this fires.
+    pub alerts: RuleSet,
+}
+
 /// A compiled state machine: for every lookup, direction and input, what follows.
 ///
 /// A step is total, pure and one indexed load: 4 bytes out of 72 KiB, of which real traffic keeps
@@ -78,6 +90,7 @@ pub struct Machine {
     entries: Vec<Entry>,
     /// The distinct sets that entries point to; the first is empty.
     alert_sets: Vec<RuleSet>,
+    resumption: Option<Resumption>,
 }
 
 /// 16 states, "absent" and "don't know".
@@ -139,6 +152,17 @@ impl Machine {
         self.states.get(state.index()).map_or("?", |info| info.name.as_str())
     }
 
+    /// What it means that both ends of a flow in this state go on, if anything.
+    #[inline]
+    pub fn resumption(&self, state: State) -> Option<Resumption> {
+        self.resumption.filter(|resumption| resumption.states[state.index()])
+    }
+
+    /// The same machine with this resumption.
+    pub(super) fn with_resumption(self, resumption: Option<Resumption>) -> Machine {
+        Machine { resumption, ..self }
+    }
+
     /// The machine with these states (at most [`State::LIMIT`]) whose steps from known and absent
     /// states are `step`'s, and whose rules that need no state are `stateless`'s.
     pub(super) fn build(
@@ -153,6 +177,7 @@ impl Machine {
             states,
             entries: vec![empty; ROWS * DIRECTIONS * Input::COUNT],
             alert_sets: vec![RuleSet::EMPTY],
+            resumption: None,
         };
         for direction in [Direction::Forward, Direction::Backward] {
             for input in Input::all() {

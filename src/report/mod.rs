@@ -3,6 +3,7 @@
 //! | folder or file | what |
 //! |---|---|
 //! | [`alert`] | alerts during a run: EVE JSON, text; the steps of a watched flow |
+//! | [`overload`] | the message that a store is overloaded |
 //! | [`replay`] | the summary of `acsm replay` |
 //! | [`inspect`] | `acsm inspect`: exact facts about a trace |
 //! | [`compare`] | the report of `acsm compare` |
@@ -22,6 +23,7 @@ pub mod compare;
 pub mod escape;
 pub mod format;
 pub mod inspect;
+pub mod overload;
 pub mod plan;
 pub mod plot;
 pub mod replay;

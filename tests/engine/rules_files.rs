@@ -92,7 +92,7 @@ fn keys_and_values_of_the_wrong_kind() {
     base_refused(
         "[[stat]]\nname = \"x\"",
         ":8: unknown key `stat`, expected one of `about`, `flow_keys`, `include`, `hygiene`, \
-         `groups`, `state`, `transition`, `otherwise`, `rule`",
+         `groups`, `state`, `transition`, `otherwise`, `resume`, `rule`",
     );
     base_refused(
         "[[state]]\nname = \"x\"\ndoc = \"x\"\nhalfopen = true",
@@ -178,6 +178,22 @@ fn rows_that_cannot_be() {
     base_refused(
         &format!("{}{RULE}", row("alert = [\"od\"]")),
         ":10: unknown rule `od`, expected `odd`",
+    );
+}
+
+#[test]
+fn resumptions_that_cannot_be() {
+    let resume = |r#in: &str, go: &str| format!("[resume]\nin = [\"{in}\"]\ngo = \"{go}\"\n");
+    base_refused(
+        &resume("sen", "seen"),
+        ":9: unknown state `sen`, expected `seen`, `absent`, `present` or `any`",
+    );
+    base_refused(&resume("seen", "sen"), ":10: unknown state `sen`, expected `seen`");
+    base_refused(&resume("seen", "seen"), ":8: only a flow in a `lingering` state can be resumed");
+    let over = "[[state]]\nname = \"over\"\ndoc = \"x\"\nend = \"closer\"\nlingering = true\n";
+    base_refused(
+        &format!("{over}{}", resume("over", "over")),
+        ":15: state `over` remembers an end, and both ends go on",
     );
 }
 

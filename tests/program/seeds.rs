@@ -55,7 +55,7 @@ fn a_seed_that_was_shown_repeats_the_replay() {
     let (trace, _) = folder.generate("x.pcap", "--packets 20k --attacks all --duration 3m");
     for preset in ["paper", "operator"] {
         let run = |more: &str| {
-            let options = format!("--verify --preset {preset} --flows 300 {more}");
+            let options = format!("--verify --preset {preset} --pending none --flows 300 {more}");
             let run = replay_with_alerts(&options, &[&trace]);
             (without_speed(run.summary), run.eve)
         };
@@ -182,7 +182,7 @@ fn a_pipe_that_pauses_has_the_seed_of_what_has_come() {
     let bytes = std::fs::read(&trace).unwrap();
     let (first, rest) = bytes.split_at(Seed::INPUT_BYTES / 2);
     let alerts = folder.path("alerts.json");
-    let line = format!("replay --json -q --alerts {} -", alerts.display());
+    let line = format!("replay --json -q --preset paper --alerts {} -", alerts.display());
     let mut child =
         command(&line, &[]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut input = child.stdin.take().unwrap();
@@ -198,7 +198,8 @@ fn a_pipe_that_pauses_has_the_seed_of_what_has_come() {
     let summary: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(summary["seed"], Seed::of_input(first).to_string());
     let eve = std::fs::read_to_string(&alerts).unwrap();
-    let again = replay_with_alerts(&format!("--seed {}", Seed::of_input(first)), &[&trace]);
+    let options = format!("--preset paper --seed {}", Seed::of_input(first));
+    let again = replay_with_alerts(&options, &[&trace]);
     assert!(without_speed(summary) == without_speed(again.summary) && eve == again.eve);
 }
 

@@ -1,18 +1,39 @@
 //! The aging rule: what was touched in an epoch is alive in that epoch and in the next.
 //!
-//! A cell carries a *stamp*: two bits of the epoch in which it was last touched. Two bits are
-//! enough within a window of four epochs. Each line of cells therefore has a *mark*, the epoch in
-//! which it was last cleared of stale cells: from then on until two epochs later all its stamps are
-//! within `mark − 1 ..= mark + 2`. A write to a line outside this window clears the line first; a
-//! read needs no more than the window. So a late sweep, or time that jumps by years, costs the
-//! clearing of one line and never a wrong answer.
+//! There are three ways to keep it, and each line of cells or slots has a *mark*, an epoch, for all.
 //!
-//! One bit is enough where a line is cleared before its first stamp in *each* epoch: it says
-//! whether a slot was touched in the epoch of the mark or in the one before ([`TouchBits`]). The
-//! marks of such lines are short ([`ShortMark`]): all lines of a table are cleared in time, before
-//! one of their marks comes round.
+//! [Stamps](STAMPS): a cell carries a *stamp*: two bits of the epoch in which it was last touched.
+//! Two bits are enough within a window of four epochs. The mark of a line is therefore the epoch in which it was
+//! last cleared of stale cells: from then on until two epochs later all its stamps are within
+//! `mark − 1 ..= mark + 2`. A write to a line outside this window clears the line first; a read
+//! needs no more than the window.
+//!
+//! One bit is enough where a line is cleared before its first stamp in *each* epoch, as the lines of
+//! `fcf` are: it says whether a slot was touched in the epoch of the mark or in the one before
+//! ([`TouchBits`]). The marks of such lines are short ([`ShortMark`]): all lines of a table are
+//! cleared in time, before one of their marks comes round.
+//!
+//! [Halves](HALVES): a line has two [halves](Half) with the same cells. Flows are written into the
+//! *active* half, which is the other one in every epoch; the *frozen* half is as the epoch before
+//! left it. A flow found there is written again into the active half when it is touched. The mark
+//! of a line is the epoch in which it was last written: in that epoch both halves are current, in
+//! the next the half of the mark is frozen and the other one stale, later both are stale. The first
+//! write of an epoch clears what is stale.
+//!
+//! In all of them a late sweep, or time that jumps by years, costs the clearing of one line and never a
+//! wrong answer. The difference: a stamp is that of a cell, and a cell is kept alive by any of its
+//! flows, with all that flows which are gone have left there. A half is forgotten as a whole.
 
 use std::cmp::Ordering;
+
+/// How cells age, as a parameter of a filter's type: never.
+pub const UNTIMED: u8 = 0;
+
+/// How cells age: each by its own stamp.
+pub const STAMPS: u8 = 1;
+
+/// How cells age: by two halves of each line that take turns with the epoch.
+pub const HALVES: u8 = 2;
 
 /// A tick of the aging clock: floor(t / P), with t the largest packet time so far and P the idle
 /// timeout, counted from the start of the trace.
@@ -120,6 +141,40 @@ impl Stamp {
     #[inline]
     pub(crate) const fn renews(self) -> bool {
         !self.half
+    }
+}
+
+/// One of the two halves of a line, as seen from an epoch. Cells that do not age by halves are all
+/// active.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Half {
+    /// The half of this epoch.
+    Active,
+    /// The half of the epoch before.
+    Frozen,
+}
+
+impl Half {
+    /// The half that this stamp belongs in.
+    #[inline]
+    pub(crate) const fn of(stamp: Stamp) -> Half {
+        if stamp.half { Half::Frozen } else { Half::Active }
+    }
+
+    /// Whether it is the second one of the line: halves take turns.
+    #[inline]
+    pub(crate) const fn is_second(self, now: Epoch) -> bool {
+        (now.0 & 1 == 1) == matches!(self, Half::Active)
+    }
+
+    /// Whether it is current in a line with this mark; else it is stale, as good as empty.
+    #[inline]
+    pub(crate) const fn is_current(self, mark: Epoch, now: Epoch) -> bool {
+        match now.0.wrapping_sub(mark.0) {
+            0 => true,
+            1 => matches!(self, Half::Frozen),
+            _ => false,
+        }
     }
 }
 
@@ -283,6 +338,31 @@ mod tests {
                     let age = stamp.age(now);
                     assert_eq!(fresh >> cell & 1 == 1, age == Age::Current, "{mark:?} {now:?}");
                     assert_eq!(alive >> cell & 1 == 1, age.is_alive(), "{mark:?} {now:?}");
+                }
+            }
+        }
+    }
+
+    /// What was written into the active half is alive in this epoch and the next, and in no later
+    /// one; what was written into the frozen half in this epoch only.
+    #[test]
+    fn halves_live_as_long_as_stamps() {
+        for written in [0, 1, 2, 7, u32::MAX] {
+            for later in [0u32, 1, 2, 3, 4, 5, 100, 1 << 31] {
+                let (mark, now) = (Epoch(written), Epoch(written.wrapping_add(later)));
+                for (half, stamp) in
+                    [(Half::Active, mark.stamp()), (Half::Frozen, mark.half_stamp())]
+                {
+                    assert_eq!(Half::of(stamp), half);
+                    let place = half.is_second(mark);
+                    let seen = [Half::Active, Half::Frozen]
+                        .into_iter()
+                        .any(|asked| asked.is_second(now) == place && asked.is_current(mark, now));
+                    assert_eq!(
+                        seen,
+                        stamp.epoch().age(now).is_alive(),
+                        "{half:?} {mark:?} {now:?}"
+                    );
                 }
             }
         }

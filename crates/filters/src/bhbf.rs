@@ -35,13 +35,14 @@ use crate::state::{Lookup, State};
 ///
 /// ```
 /// use acsm_filters::{
-///     Backend, Bhbf, BhbfRule, Budget, Epoch, FlowId, HashKey, Lookup, State, Store, StoreSpec,
+///     Backend, Bhbf, BhbfRule, Budget, Epoch, FlowId, HALVES, HashKey, Lookup, State, Store,
+///     StoreSpec,
 /// };
 ///
-/// // One of 16 shards: 10,000 flows at 7 bytes per flow, stamps included.
-/// let budget = Budget::MemoryBytes(7 * 160_000);
+/// // One of 16 shards: 10,000 flows at 14 bytes per flow, 3.3 cells in each half.
+/// let budget = Budget::MemoryBytes(14 * 160_000);
 /// let spec = StoreSpec { flows: 160_000, budget, ..StoreSpec::new(Backend::Bhbf, 6) };
-/// let mut shard = Bhbf::<true>::new(BhbfRule::new(6), &spec.sizing()?)?;
+/// let mut shard = Bhbf::<HALVES>::new(BhbfRule::new(6), &spec.sizing()?)?;
 /// let key = HashKey::from_seed(1);
 /// let id = |flow: u64| FlowId(key.digest([flow]));
 /// let state = |flow: u64| State::new(flow as usize % 6).unwrap();
@@ -68,7 +69,7 @@ use crate::state::{Lookup, State};
 ///
 /// A count of fifteen stays, and the cell then carries no information, until it ages. Lookup: an empty cell,
 /// or no state possible in all cells: Absent; one state: Known; several: DontKnow.
-pub type Bhbf<const TIMED: bool, L = OwnedLines> = CellFilter<BhbfRule, 16, TIMED, L>;
+pub type Bhbf<const AGING: u8, L = OwnedLines> = CellFilter<BhbfRule, 16, AGING, L>;
 
 /// The rule of [`Bhbf`].
 #[derive(Debug, Clone, Copy)]

@@ -79,6 +79,18 @@ impl FlowId {
     /// The number of shards, independent of the number of workers.
     pub const SHARDS: usize = 16;
 
+    /// What the ids of a flow and of its reverse differ by: position bits, and the first bit of the
+    /// fingerprint, so that the two never have the same one.
+    pub const REVERSE: u128 = 1 << 123 | u64::from_be_bytes(*b"backward") as u128;
+
+    /// The same connection in the other direction, where directions are flows of their own: in the
+    /// same shard, at other positions. For the digest of the sorted ends, and for what this returns.
+    #[inline]
+    #[must_use]
+    pub const fn reverse(self) -> FlowId {
+        FlowId(self.0 ^ Self::REVERSE)
+    }
+
     /// Bits for the positions of cells or slots.
     pub const fn position_bits(self) -> u64 {
         self.0 as u64
@@ -92,6 +104,17 @@ impl FlowId {
     /// 32 bits for a fingerprint.
     pub const fn fingerprint(self) -> u32 {
         (self.0 >> 92) as u32
+    }
+
+    /// 32 bits that decide whether a flow belongs to a sample. They depend on all bits of salt and
+    /// fingerprint, so the flows of a sample have no line, bucket or fingerprint in common; and not on
+    /// the position bits, in which the two directions of a connection may differ.
+    #[inline]
+    pub const fn sampling_bits(self) -> u32 {
+        // Without the bits of the shard, which its flows share, and the one that `reverse` changes: both
+        // directions of a connection are in a sample.
+        let bits = ((self.0 >> 64) as u64) << 5;
+        (bits.wrapping_mul(GOLDEN) >> 32) as u32
     }
 
     /// The shard of the flow.
@@ -227,6 +250,23 @@ mod tests {
         }
         let words = [3_u64, 1 << 63].map(u64::to_le_bytes);
         assert_eq!(key.digest_bytes(words.as_flattened()), key.digest([3, 1 << 63]));
+    }
+
+    #[test]
+    fn sampling_bits_halve_the_flows_of_every_shard() {
+        let key = HashKey::from_seed(9);
+        let mut sampled = [[0_u32; 3]; FlowId::SHARDS];
+        for flow in 0..160_000_u64 {
+            let id = FlowId(key.digest([flow]));
+            let level = id.sampling_bits().leading_zeros();
+            for (wanted, count) in [0, 1, 5].into_iter().zip(&mut sampled[id.shard()]) {
+                *count += u32::from(level >= wanted);
+            }
+        }
+        for [all, half, few] in sampled {
+            assert!((9_600..10_400).contains(&all), "{all}");
+            assert!(half.abs_diff(all / 2) < 300 && few.abs_diff(all / 32) < 100, "{half} {few}");
+        }
     }
 
     #[test]

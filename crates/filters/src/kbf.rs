@@ -12,8 +12,8 @@ use crate::state::{Lookup, State};
 
 /// A key-value Bloom filter.
 ///
-/// 102 bits per flow for a false-positive rate of 0.01 with six states, stamps included. While no count
-/// saturates, no flow is inserted twice and none is removed or modified that was not inserted:
+/// 164 bits per flow for a false-positive rate of 0.01 with six states, in two halves; 102 with
+/// stamps. While no count saturates, no flow is inserted twice and none is removed or modified that was not inserted:
 ///
 /// * a flow that was inserted is never answered `Absent`, and `Known` is its state;
 /// * an absent flow is answered `Absent` except with probability (1−e^{−kn/m})^k;
@@ -22,12 +22,13 @@ use crate::state::{Lookup, State};
 ///
 /// ```
 /// use acsm_filters::{
-///     Backend, Epoch, FlowId, HashKey, Kbf, KbfDecode, KbfRule, Lookup, State, Store, StoreSpec,
+///     Backend, Epoch, FlowId, HALVES, HashKey, Kbf, KbfDecode, KbfRule, Lookup, State, Store,
+///     StoreSpec,
 /// };
 ///
 /// // One of 16 shards: 1,000 flows, at the default false-positive rate of 0.01.
 /// let spec = StoreSpec { flows: 16_000, ..StoreSpec::new(Backend::Kbf, 6) };
-/// let mut shard = Kbf::<8, true>::new(KbfRule::new(6, KbfDecode::AllPairs), &spec.sizing()?)?;
+/// let mut shard = Kbf::<8, HALVES>::new(KbfRule::new(6, KbfDecode::AllPairs), &spec.sizing()?)?;
 /// let key = HashKey::from_seed(1);
 /// let id = |flow: u64| FlowId(key.digest([flow]));
 /// let state = |flow: u64| State::new(flow as usize % 6).unwrap();
@@ -54,8 +55,8 @@ use crate::state::{Lookup, State};
 ///
 /// A count of seven stays until the cell ages. Lookup: an empty cell: Absent; a cell with count 1
 /// has the state; else the [decoding](KbfDecode).
-pub type Kbf<const BITS: u32, const TIMED: bool, L = OwnedLines> =
-    CellFilter<KbfRule, BITS, TIMED, L>;
+pub type Kbf<const BITS: u32, const AGING: u8, L = OwnedLines> =
+    CellFilter<KbfRule, BITS, AGING, L>;
 
 /// The rule of [`Kbf`].
 #[derive(Debug, Clone)]

@@ -45,13 +45,14 @@
 //! |---|---|
 //! | `spec` | from a specification to cells, hashes and bits |
 //! | `store`, `state`, `stats`, `error` | the interface |
-//! | `aging` | epochs and stamps: the aging rule |
-//! | `line`, `cells`, `layout` | lines of 64 bytes, cells in lines, the cells of a flow |
+//! | `aging` | epochs, stamps and halves: the aging rule |
+//! | `line`, `cell_line`, `cells` | lines of 64 bytes, cells in lines, arrays of cells |
+//! | `layout`, `cell_place` | the cells of a flow |
 //! | `cell_filter` | filters of shared cells, with a [`CellRule`] each: `sbf`, `kbf`, `bhbf` |
 //! | `codes` | codes for states, of `kbf` and `bhbf` |
 //! | `dbf`, `fcf`, `exact` | the other structures |
 //! | [`pending`] | not a store: where flows wait until both of their ends have been heard |
-//! | `recycling`, `gate` | stores that empty themselves; admission with the second packet |
+//! | `recycling` | stores that empty themselves |
 //! | `static_set` | not a store of flows: Bloom-α, for sets that never change |
 //!
 //! # References
@@ -66,6 +67,8 @@
 mod aging;
 mod bhbf;
 mod cell_filter;
+mod cell_line;
+mod cell_place;
 mod cells;
 mod codes;
 mod dbf;
@@ -73,7 +76,6 @@ pub mod digest;
 mod error;
 mod exact;
 mod fcf;
-mod gate;
 mod kbf;
 mod layout;
 mod line;
@@ -88,16 +90,16 @@ mod static_set;
 mod stats;
 mod store;
 
-pub use aging::{Epoch, Stamp};
+pub use aging::{Epoch, HALVES, STAMPS, Stamp, UNTIMED};
 pub use bhbf::{Bhbf, BhbfRule};
-pub use cell_filter::{CellFilter, CellHandle, CellPlace, CellRule};
+pub use cell_filter::{CellFilter, CellHandle, CellRule};
+pub use cell_place::CellPlace;
 pub use codes::Encodings;
-pub use dbf::{Dbf, DbfPlace};
+pub use dbf::{Dbf, DbfHandle, DbfPlace};
 pub use digest::{FlowId, HashKey};
 pub use error::StoreError;
 pub use exact::{Exact, ExactHandle, ExactPlace, FlowLookups, GroundTruth};
 pub use fcf::{Fcf, FcfHandle, FcfPlace};
-pub use gate::{Gate, Gated, GatedHandle, GatedPlace};
 pub use kbf::{Kbf, KbfRule};
 pub use line::{Line, LineArray, OwnedLines, array_bytes};
 pub use recycling::{Erase, Recycling, RecyclingHandle};
@@ -106,7 +108,7 @@ pub use sbf::{Sbf, SbfRule};
 pub use spec::*;
 pub use state::{Lookup, State};
 pub use static_set::{Membership, StaticSet, StaticSetSpec};
-pub use stats::{GateStats, StoreStats};
+pub use stats::StoreStats;
 pub use store::{Found, Insertion, Lines, Store};
 
 /// Runs the example of the README.

@@ -1,6 +1,6 @@
 //! The format of a line of cells, 64 bytes with stamps and a mark; and tables of lines.
 //!
-//! From its start, in bits:
+//! From its start, in bits, where fields have stamps or never age:
 //!
 //! | part | size |
 //! |---|---|
@@ -10,8 +10,11 @@
 //! | unused | |
 //! | the mark, little-endian | the last 32 |
 //!
-//! A field, its stamp and the mark share one cache line, so aging costs no memory access of its
-//! own. A field is empty if it is 0; the stamp of an empty field means nothing.
+//! Where fields age by halves: those of one half, those of the other from a whole byte on, and the
+//! mark.
+//!
+//! A field, its stamp or its other half, and the mark share one cache line, so aging costs no memory
+//! access of its own. A field is empty if it is 0; the stamp of an empty field means nothing.
 
 use std::ops::DerefMut;
 
@@ -45,7 +48,7 @@ pub(crate) const BANK_FIELDS: usize = u64::BITS as usize;
 /// one array per shard, or two in two phases.
 pub fn array_bytes(sizing: &Sizing) -> usize {
     let arrays = FlowId::SHARDS as u64 * sizing.phases.max(1);
-    ((sizing.bits - sizing.gate_bits) / 8 / arrays) as usize
+    (sizing.bits / 8 / arrays) as usize
 }
 
 /// Where the parts of a line are.
@@ -105,7 +108,7 @@ impl Format {
         clear: impl Fn(&mut Line, usize, u64) -> u64,
     ) -> u64 {
         let before = mark(line);
-        line[MARK_BIT / 8..].copy_from_slice(&now.0.to_le_bytes());
+        set_mark(line, now);
         if self.seems_empty(line) {
             return 0;
         }
@@ -171,10 +174,16 @@ impl Format {
     }
 }
 
-/// The epoch in which a line was last cleared of stale fields.
+/// The epoch in which a line was last cleared of stale fields; of halves: in which it was last
+/// written.
 #[inline(always)]
-fn mark(line: &Line) -> Epoch {
+pub(crate) fn mark(line: &Line) -> Epoch {
     Epoch(line.last_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes)))
+}
+
+#[inline(always)]
+pub(crate) fn set_mark(line: &mut Line, epoch: Epoch) {
+    line[MARK_BIT / 8..].copy_from_slice(&epoch.0.to_le_bytes());
 }
 
 /// The bits of a line from `bit` on: 57 or more, or all that are left.
@@ -215,12 +224,39 @@ pub(crate) struct LineTable<L> {
 /// Fields in use, and fields cleared because they were stale.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Usage {
-    /// Stale fields that are not yet cleared included.
+    /// Stale fields that are not yet cleared included, but for halves: those are counted exactly.
     pub(crate) occupied: u64,
     pub(crate) aged: u64,
+    /// Those of the fields in use that are in a frozen half.
+    pub(crate) frozen: u64,
+    /// Flows of this epoch that are in both halves.
+    pub(crate) copies: u64,
+    /// The epoch whose halves are counted.
+    pub(crate) epoch: Epoch,
 }
 
 impl Usage {
+    /// So many fields in use, and no halves.
+    pub(crate) fn of(occupied: u64) -> Usage {
+        Usage { occupied, ..Usage::default() }
+    }
+
+    /// Fields in use in the active half and in the frozen one.
+    pub(crate) fn halves(&self) -> [u64; 2] {
+        [self.occupied.saturating_sub(self.frozen), self.frozen]
+    }
+
+    /// Counts the halves of this epoch from now on: what was active is frozen, and what was frozen
+    /// is stale. Lines are cleared later, when they are written; by then they are counted.
+    #[inline]
+    pub(crate) fn pass_to(&mut self, now: Epoch) {
+        if self.epoch != now {
+            let is_next = now.0.wrapping_sub(self.epoch.0) == 1;
+            self.clear(if is_next { self.frozen } else { self.occupied });
+            (self.frozen, self.copies, self.epoch) = (self.occupied, 0, now);
+        }
+    }
+
     /// So many stale fields were cleared.
     #[inline]
     pub(crate) fn clear(&mut self, fields: u64) {
@@ -232,35 +268,38 @@ impl Usage {
 impl LineTable<OwnedLines> {
     /// Empty lines.
     pub(crate) fn new_in(arena: &Arena, lines: usize) -> Result<Self, StoreError> {
-        Ok(LineTable::of(allocate_in(arena, lines, EMPTY)?, 0))
+        Ok(LineTable::of(allocate_in(arena, lines, EMPTY)?, Usage::default()))
     }
 }
 
 impl<'a> LineTable<&'a mut [Line]> {
-    /// Lines in borrowed bytes, of which `in_use` counts the fields that are in use.
+    /// Lines in borrowed bytes, whose fields `usage` counts.
     pub(crate) fn over(
         bytes: &'a mut [u8],
         lines: usize,
-        in_use: impl Fn(&Line) -> u64,
+        usage: impl FnOnce(&[Line]) -> Usage,
     ) -> Result<Self, StoreError> {
         let (needed, given) = (lines.saturating_mul(LINE_BYTES), bytes.len());
         if needed != given {
             return Err(StoreError::WrongLength { needed, given });
         }
         let (lines, _) = bytes.as_chunks_mut();
-        let occupied = lines.iter().map(in_use).sum();
-        Ok(LineTable::of(lines, occupied))
+        let usage = usage(lines);
+        Ok(LineTable::of(lines, usage))
     }
 }
 
 impl<L> LineTable<L> {
-    fn of(lines: L, occupied: u64) -> Self {
-        let usage = Usage { occupied, aged: 0 };
+    fn of(lines: L, usage: Usage) -> Self {
         LineTable { lines, usage, swept_lines: 0, swept_epoch: Epoch(0) }
     }
 
     pub(crate) fn usage(&self) -> Usage {
         self.usage
+    }
+
+    pub(crate) fn usage_mut(&mut self) -> &mut Usage {
+        &mut self.usage
     }
 }
 
@@ -297,6 +336,23 @@ impl<L: LineArray> LineTable<L> {
         let line = &mut self.lines[line];
         if !is_in_window(mark(line), now) {
             self.usage.clear(clear_stale(line));
+        }
+        (line, &mut self.usage)
+    }
+
+    /// A line whose halves are those of `now`: if it was not yet written in this epoch, what is
+    /// stale in it is cleared by `clear_stale`, which marks it.
+    #[inline(always)]
+    pub(crate) fn current_line_mut(
+        &mut self,
+        line: usize,
+        now: Epoch,
+        clear_stale: impl FnOnce(&mut Line),
+    ) -> (&mut Line, &mut Usage) {
+        self.usage.pass_to(now);
+        let line = &mut self.lines[line];
+        if mark(line) != now {
+            clear_stale(line);
         }
         (line, &mut self.usage)
     }

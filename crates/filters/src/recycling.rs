@@ -46,14 +46,14 @@ enum Threshold {
 /// ```
 /// use acsm_filters::{
 ///     Backend, Epoch, Expire, FlowId, HashKey, Lookup, Recycling, Sbf, SbfRule, SbfRules, State,
-///     Store, StoreSpec,
+///     Store, StoreSpec, UNTIMED,
 /// };
 ///
 /// let expire = Expire::TwoPhase;
 /// let spec = StoreSpec { expire, flows: 16_000, ..StoreSpec::new(Backend::Sbf, 6) };
 /// let sizing = spec.sizing()?;
 /// let rule = SbfRule::new(SbfRules::Stateful);
-/// let mut shard = Recycling::new(&sizing, || Sbf::<8, false>::new(rule, &sizing))?;
+/// let mut shard = Recycling::new(&sizing, || Sbf::<8, UNTIMED>::new(rule, &sizing))?;
 /// let key = HashKey::from_seed(1);
 /// let (now, open) = (Epoch(0), State::new(2).unwrap());
 ///
@@ -258,6 +258,12 @@ impl<S: Erase> Store for Recycling<S> {
             }
             insertion => insertion,
         }
+    }
+
+    /// A store that recycles makes room by itself.
+    #[inline]
+    fn has_room(&self) -> bool {
+        self.threshold != Threshold::None || self.active.has_room()
     }
 
     fn modify(

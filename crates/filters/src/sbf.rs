@@ -7,8 +7,8 @@ use crate::state::{Lookup, State};
 
 /// A stateful Bloom filter.
 ///
-/// 102 bits per flow for a false-positive rate of 0.01, stamps included. While no count saturates, no flow
-/// is inserted twice and none is removed that was not inserted:
+/// 164 bits per flow for a false-positive rate of 0.01, in two halves; 102 with stamps. While no
+/// count saturates, no flow is inserted twice and none is removed that was not inserted:
 ///
 /// * a flow that was inserted is never answered `Absent`, and `Known` is its state;
 /// * an absent flow is answered `Absent` except with probability (1−e^{−kn/m})^k;
@@ -17,12 +17,13 @@ use crate::state::{Lookup, State};
 ///
 /// ```
 /// use acsm_filters::{
-///     Backend, Epoch, FlowId, HashKey, Lookup, Sbf, SbfRule, SbfRules, State, Store, StoreSpec,
+///     Backend, Epoch, FlowId, HALVES, HashKey, Lookup, Sbf, SbfRule, SbfRules, State, Store,
+///     StoreSpec,
 /// };
 ///
 /// // One of 16 shards: 1,000 flows, at the default false-positive rate of 0.01.
 /// let spec = StoreSpec { flows: 16_000, ..StoreSpec::new(Backend::Sbf, 6) };
-/// let mut shard = Sbf::<8, true>::new(SbfRule::new(SbfRules::Stateful), &spec.sizing()?)?;
+/// let mut shard = Sbf::<8, HALVES>::new(SbfRule::new(SbfRules::Stateful), &spec.sizing()?)?;
 /// let key = HashKey::from_seed(1);
 /// let id = |flow: u64| FlowId(key.digest([flow]));
 /// let (now, open) = (Epoch(0), State::new(2).unwrap());
@@ -52,8 +53,8 @@ use crate::state::{Lookup, State};
 ///
 /// Lookup: an empty cell: Absent; all don't know: DontKnow; one distinct value: Known; several:
 /// Absent. A count at its maximum stays there until the cell ages.
-pub type Sbf<const BITS: u32, const TIMED: bool, L = OwnedLines> =
-    CellFilter<SbfRule<BITS>, BITS, TIMED, L>;
+pub type Sbf<const BITS: u32, const AGING: u8, L = OwnedLines> =
+    CellFilter<SbfRule<BITS>, BITS, AGING, L>;
 
 /// The rule of [`Sbf`]: a 5-bit value, and the rest of the cell for the count.
 #[derive(Debug, Clone, Copy)]

@@ -12,9 +12,6 @@ impl State {
     /// The most states that a machine can have: as many as the narrowest cells can encode.
     pub const LIMIT: usize = 16;
 
-    /// The last state, which few machines have.
-    pub const LAST: State = State(Self::LIMIT as u8 - 1);
-
     /// The first state.
     pub const FIRST: State = State(0);
 

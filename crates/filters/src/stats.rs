@@ -38,8 +38,6 @@ pub struct StoreStats {
     pub writes_to_absent: u64,
     /// Counters that reached their maximum, where they stay.
     pub saturations: u64,
-    /// Counts of the gate, if there is one.
-    pub gate: GateStats,
 }
 
 impl StoreStats {
@@ -69,28 +67,5 @@ impl AddAssign for StoreStats {
         self.inserts_of_present += other.inserts_of_present;
         self.writes_to_absent += other.writes_to_absent;
         self.saturations += other.saturations;
-        self.gate += other.gate;
-    }
-}
-
-/// Counts of the gate of one shard; those of shards add up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct GateStats {
-    /// Flows held at their first packet.
-    pub held: u64,
-    /// Flows admitted to the store.
-    pub passed: u64,
-    /// Packets of flows that seem to be pending in several states.
-    pub dont_know: u64,
-    /// How often the gate was full and was emptied.
-    pub recycles: u64,
-}
-
-impl AddAssign for GateStats {
-    fn add_assign(&mut self, other: GateStats) {
-        self.held += other.held;
-        self.passed += other.passed;
-        self.dont_know += other.dont_know;
-        self.recycles += other.recycles;
     }
 }

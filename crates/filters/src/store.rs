@@ -37,6 +37,13 @@ pub trait Store: Send {
     /// What is known of the flow. Touches nothing.
     fn lookup(&mut self, place: &Self::Place, now: Epoch) -> Found<Self::Handle>;
 
+    /// Whether the flow seems to be in the store: a question on the side, which is not counted as a
+    /// lookup.
+    #[inline]
+    fn has(&mut self, place: &Self::Place, now: Epoch) -> bool {
+        self.lookup(place, now).answer != Lookup::Absent
+    }
+
     /// The handle of a flow whose [settled](Found::settled) answer is known already: by another
     /// lookup, unless the place and the answer say enough.
     #[inline]
@@ -50,6 +57,13 @@ pub trait Store: Send {
 
     /// Adds a flow that is absent.
     fn insert(&mut self, place: &Self::Place, state: State, stamp: Stamp) -> Insertion;
+
+    /// Whether one more flow is within the number of flows that the store was sized for. Answers stay
+    /// as good as planned as long as flows are inserted only then; an insertion does not ask.
+    #[inline]
+    fn has_room(&self) -> bool {
+        true
+    }
 
     /// Changes the state of a flow and touches it. With an answer of `DontKnow` it only touches,
     /// unless the store [writes without the old state](Store::WRITES_WITHOUT_OLD_STATE). Returns
@@ -132,8 +146,6 @@ pub enum Insertion {
     },
     /// The flow is stored, and the longest idle one was evicted for it.
     Evicted,
-    /// The flow is pending at the gate until its next packet.
-    Pending,
     /// There is no room: the flow is not in, and all others are as they were.
     Full,
 }

@@ -39,6 +39,7 @@
 //! | [`kbf`] | kBF papers §4 | decodability as printed and corrected; errors by decoding |
 //! | [`bhbf`], [`fcf`] | own | errors by kind |
 //! | [`aging`] | ACSM 2006 §3.2 | expired flows that timer aging leaves on shared cells |
+//! | [`halves`] | own | filters that take turns with the epoch |
 //! | [`bound`] | information theory | the fewest bits per flow at an error rate |
 //! | [`recycling`] | recycling Bloom filters | average rates over a cycle |
 //! | [`bloom_g`], [`bloom_alpha`] | fast Bloom filters | few memory accesses |
@@ -67,6 +68,7 @@ pub mod dbf;
 mod encodings;
 pub mod errors;
 pub mod fcf;
+pub mod halves;
 pub mod kbf;
 pub mod recycling;
 pub mod sbf;

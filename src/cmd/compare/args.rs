@@ -19,6 +19,7 @@ use acsm_filters::{Backend, KbfDecode, LayoutKind, SbfRules, StoreSpec};
 const EXAMPLES: &str = "\
 Examples:
   acsm compare traffic.pcap                             kbf and sbf at the five rates of the papers
+  acsm compare --preset paper --expire none traffic.pcap  the papers' flows and states, too
   acsm compare --out report traffic.pcap                report.json, report.csv, report.html
   acsm compare --backends sbf,sbf:paper-kbf,kbf,kbf:literal traffic.pcap
   acsm compare --equal memory --backends kbf,dbf,exact traffic.pcap

@@ -21,7 +21,6 @@ use super::{Usage, signals, stderr};
 use crate::capture::FileSource;
 use crate::engine::compare::{ComparePlan, Comparison, Load, compare};
 use crate::seed::Seed;
-use acsm_filters::Expire;
 use args::Flows;
 use runs::MemoryNeed;
 
@@ -77,9 +76,9 @@ fn plan(args: &CompareArgs) -> anyhow::Result<ComparePlan> {
         seeds: Vec::new(),
         active: Arc::new(args.rules.active(keyer.kind)?),
         keyer,
-        phase: args.shape.phase(),
-        timed: args.any_store().expire == Expire::Timer,
-        startup_nanos: args.shape.idle_timeout,
+        phase: args.shape.phase(args.rules.preset),
+        timed: args.any_store().expire.is_timed(),
+        startup_nanos: args.shape.startup_nanos(args.rules.preset),
         touch_absent: args.shape.touches_absent(),
         threads: args.workers.map_or(cores.min(16), usize::from),
         flows_expected: FIRST_FLOWS,

@@ -31,13 +31,15 @@ pub fn report(
     let parameters = Parameters {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         command: command(std::env::args_os().map(|word| word.to_string_lossy().into_owned())),
-        preset: args.rules.preset().name().to_owned(),
+        preset: args.rules.preset.preset().name().to_owned(),
         rules: plan.active.rules.file.clone(),
         flow_key: flow_key_name(plan.keyer.kind).to_owned(),
         states: plan.active.rules.machine.states().iter().map(state_name).collect(),
         flows: labels.first().map_or(0, |label| label.spec.flows),
         expire: spec.expire.name().to_owned(),
-        idle_timeout_seconds: plan.timed.then(|| seconds(args.shape.idle_timeout)),
+        idle_timeout_seconds: plan
+            .timed
+            .then(|| seconds(args.shape.idle_timeout_nanos(args.rules.preset))),
         layout: spec.layout.name().to_owned(),
         seeds: plan.seeds.clone(),
     };

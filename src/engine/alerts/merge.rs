@@ -8,6 +8,7 @@ use super::limits::{AlertLimits, Suppressed};
 use super::{Alert, Sink, WatchStep};
 use crate::engine::active_rules::ActiveRules;
 use crate::engine::batch::Event;
+use crate::engine::overload::OverloadEvent;
 use crate::engine::thresholds::ThresholdHit;
 use crate::flow::{FlowKey, Keyer, Packet};
 use crate::machine::{RuleId, RuleSet};
@@ -179,6 +180,12 @@ impl<'a> AlertMerger<'a> {
         (self.limits.shown, self.limits.suppressed)
     }
 
+    /// Passes on the beginning or the end of an overload.
+    pub fn overload(&mut self, event: &OverloadEvent) -> io::Result<()> {
+        self.sink.overload(event)?;
+        self.sink.flush()
+    }
+
     /// Replaces the rules.
     pub fn set_rules(&mut self, new: &Arc<ActiveRules>) {
         self.limits.set_rules(new);
@@ -286,6 +293,7 @@ mod tests {
             is_late: false,
             watched: false,
             no_session_muted: false,
+            is_one_way: false,
         };
         RawAlert { event, rule: RuleId(rule), answer: Lookup::Absent, state: None, confidence: 1.0 }
     }

@@ -13,6 +13,7 @@ pub use merge::{AlertCounts, AlertDifference, RawAlert};
 
 use std::io;
 
+use crate::engine::overload::OverloadEvent;
 use crate::flow::{Direction, FlowId, FlowKey, Packet};
 use crate::machine::{Next, RuleId};
 use crate::time::Timestamp;
@@ -65,6 +66,11 @@ pub trait Sink {
 
     /// A step of the watched flow.
     fn step(&mut self, step: &WatchStep) -> io::Result<()>;
+
+    /// The store is overloaded from here on, or no longer.
+    fn overload(&mut self, _event: &OverloadEvent) -> io::Result<()> {
+        Ok(())
+    }
 
     /// The alerts of a batch are complete: what was written should now be seen.
     fn flush(&mut self) -> io::Result<()>;

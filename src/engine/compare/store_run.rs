@@ -75,7 +75,10 @@ impl<'a> StoreRunner<'a> {
             timeline: Timeline::default(),
             since_sweep: 0,
             nanos: 0,
-            output: ShardOutput { alerts: Vec::new(), answers: Vec::with_capacity(BATCH_PACKETS) },
+            output: ShardOutput {
+                answers: Vec::with_capacity(BATCH_PACKETS),
+                ..ShardOutput::default()
+            },
             alerts: Vec::with_capacity(BATCH_PACKETS),
         })
     }
@@ -91,6 +94,7 @@ impl<'a> StoreRunner<'a> {
             rules: &plan.shard_rules(self.keyer, &self.half_open),
             given: self.open_loop.then_some(&batch.answers),
             wanted: Wanted::Answers,
+            sampled_below: 0,
         };
         self.output.answers.clear();
         if let Some(shard) = self.shards.get_mut(number) {

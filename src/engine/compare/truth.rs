@@ -82,7 +82,15 @@ impl<'a> TruthFinder<'a> {
         let rules = plan.shard_rules(self.keyer, half_open);
         let wanted = Wanted::Answers;
         let machine = &plan.active.rules.machine;
-        let work = ShardWork { events, packets, machine, rules: &rules, given: None, wanted };
+        let work = ShardWork {
+            events,
+            packets,
+            machine,
+            rules: &rules,
+            given: None,
+            wanted,
+            sampled_below: 0,
+        };
         find_truth(exact, &work, |_, found| {
             match found.answer {
                 Lookup::Known(state) => load.lookups_extant[state.index()] += 1,

@@ -85,7 +85,15 @@ pub fn demand(
         let packets = batch.packets.as_slice();
         batch.events.in_capture_order(packets.len(), &mut events);
         let (given, wanted) = (None, Wanted::Answers);
-        let work = ShardWork { events: &events, packets, machine, rules: &rules, given, wanted };
+        let work = ShardWork {
+            events: &events,
+            packets,
+            machine,
+            rules: &rules,
+            given,
+            wanted,
+            sampled_below: 0,
+        };
         find_truth(&mut exact, &work, |event, truth| {
             if let Some(packet) = packets.get(event.index as usize) {
                 census.add(event, packet.time, truth);

@@ -116,7 +116,7 @@ fn option(
         memory_accesses: shape.memory_accesses(states, &footprint),
         hash_bits: shape.hash_bits(states, &footprint),
         messages_before_recycle: match shape.expire {
-            Expire::None | Expire::Timer => None,
+            Expire::None | Expire::Timer | Expire::Stamps => None,
             Expire::Recycle => Some(flows),
             Expire::TwoPhase => Some(0.5 * flows),
         },

@@ -24,10 +24,11 @@ pub struct Shape {
 
 impl Shape {
     /// Ways to expire.
-    pub const EXPIRES: [Expire; 4] =
-        [Expire::None, Expire::Timer, Expire::Recycle, Expire::TwoPhase];
+    pub const EXPIRES: [Expire; 5] =
+        [Expire::None, Expire::Timer, Expire::Stamps, Expire::Recycle, Expire::TwoPhase];
 
-    /// Every valid combination: only stores of cells have layouts and recycle.
+    /// Every valid combination: only stores of cells have layouts, stamps that differ from the timer,
+    /// and recycle.
     pub fn all() -> impl Iterator<Item = Shape> {
         let shapes = Backend::ALL.into_iter().flat_map(|backend| {
             LAYOUTS.into_iter().flat_map(move |layout| {
@@ -35,7 +36,8 @@ impl Shape {
             })
         });
         shapes.filter(|shape| {
-            let plain = shape.layout == LayoutKind::Spread && !shape.expire.recycles();
+            let plain = shape.layout == LayoutKind::Spread
+                && matches!(shape.expire, Expire::Timer | Expire::None);
             plain || shape.has_cells()
         })
     }

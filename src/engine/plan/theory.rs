@@ -17,7 +17,7 @@ use acsm_model::bhbf::Masks;
 use acsm_model::counts::{CellCounts, FlowCells};
 use acsm_model::kbf::{Decoding, SumsOfThree, errors_of};
 use acsm_model::recycling::{over_cycle, two_phase};
-use acsm_model::{ErrorRates, StateMix, dbf, fcf, sbf};
+use acsm_model::{ErrorRates, StateMix, dbf, fcf, halves, sbf};
 
 /// The models for one traffic, with what they computed before.
 pub struct Theory {
@@ -67,8 +67,9 @@ impl Theory {
         &self.traffic
     }
 
-    /// The errors of a filter with k cells per flow and `load` flows per cell; the average over a
-    /// cycle if the store recycles. `cells_per_line` matters in blocked layouts only.
+    /// The errors of a filter with k cells per flow and `load` flows per cell (of one half, if there
+    /// are two); the average over a cycle if the store recycles, over an epoch if it has halves.
+    /// `cells_per_line` matters in blocked layouts only.
     pub fn cell_errors(
         &self,
         shape: Shape,
@@ -78,7 +79,8 @@ impl Theory {
     ) -> ErrorRates {
         let curve = self.curve(shape, cells_per_line, hashes);
         match shape.expire {
-            Expire::None | Expire::Timer => curve.at(load),
+            Expire::None | Expire::Stamps => curve.at(load),
+            Expire::Timer => halves::errors(&self.traffic.arrivals(), load, |load| curve.at(load)),
             // Forgetting everything at once is no error: the reference forgets by the same rule.
             Expire::Recycle => over_cycle(load, |load| curve.at(load)),
             Expire::TwoPhase => {
@@ -113,7 +115,7 @@ impl Theory {
     pub fn predict(&self, spec: &StoreSpec, sizing: &Sizing, live: f64) -> ErrorRates {
         let shape = Shape::of(spec);
         let flows = match (shape.expire, sizing.recycle_at) {
-            (Expire::None | Expire::Timer, _) => live,
+            (Expire::None | Expire::Timer | Expire::Stamps, _) => live,
             (_, Some(RecycleAt::Flows(flows))) => flows as f64 * shape.expire.phases() as f64,
             (_, Some(RecycleAt::Fill(fill))) => {
                 -(-fill).ln_1p() * sizing.cells as f64 / sizing.hashes.max(1) as f64
@@ -144,7 +146,7 @@ impl Theory {
                 LayoutKind::Spread => 0,
                 LayoutKind::Blocked(_) => cells_per_line,
             },
-            ghosts: shape.expire == Expire::Timer,
+            ghosts: shape.expire == Expire::Stamps,
         };
         let mut curves = self.curves.borrow_mut();
         Rc::clone(curves.entry(key).or_insert_with(|| Rc::new(Curve::new(self.errors_at(key)))))

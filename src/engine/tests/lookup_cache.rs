@@ -15,9 +15,9 @@ use super::{FEW_STATES, KEYER, MANY_STATES, event, random_flags, rules, shard_ru
 use crate::flow::{Direction, FlowKey, Packet};
 use crate::machine::{Machine, Next, Rules};
 use acsm_filters::{
-    Backend, Bhbf, BhbfRule, Budget, Dbf, Epoch, Exact, Expire, Fcf, FlowId, GateSpec, Gated, Kbf,
-    KbfDecode, KbfRule, LayoutKind, Lookup, Random, Recycling, Sbf, SbfRule, SbfRules, Sizing,
-    State, Store, StoreSpec,
+    Backend, Bhbf, BhbfRule, Budget, Dbf, Epoch, Exact, Expire, Fcf, FlowId, HALVES, Kbf,
+    KbfDecode, KbfRule, LayoutKind, Lookup, Random, Recycling, STAMPS, Sbf, SbfRule, SbfRules,
+    Sizing, State, Store, StoreSpec, UNTIMED,
 };
 
 const EVENTS: usize = 5000;
@@ -159,6 +159,7 @@ impl<S: Store<Key: PacketKey>> Pair<'_, S> {
             rules: &shard_rules(self.rules, &half_open, mode.touch_absent),
             given: mode.open_loop.then_some(&given),
             wanted: Wanted::AlertsAndAnswers,
+            sampled_below: 0,
         };
         let mut output = ShardOutput::default();
         self.cached.process(&work, &mut output);
@@ -254,7 +255,7 @@ impl Coverage {
             && (!errs || self.dont_know > looked / 20)
             && self.repeated > looked / 2
             && (!errs || self.disturbed > looked / 500)
-            && (expire != Expire::Timer || self.aged > looked / 100);
+            && (!expire.is_timed() || self.aged > looked / 100);
         let recycles = matches!(expire, Expire::Recycle | Expire::TwoPhase);
         assert!(enough && (self.recycles > 20) == recycles, "{self:?} {backend:?} {expire:?}");
     }
@@ -308,34 +309,37 @@ fn filter_agrees<B, S>(
     coverage.assert_enough(backend, expire);
 }
 
-/// Behind the gate of its specification, if there is one.
-fn gated<S: Store>(spec: &StoreSpec, store: S) -> Gated<S> {
-    let gate = spec.gate.map(|gate| gate.sizing(spec).unwrap());
-    Gated::new(store, gate.as_ref()).unwrap()
-}
-
-fn kbf<const BITS: u32, const TIMED: bool>(spec: &StoreSpec, sizing: &Sizing) -> Kbf<BITS, TIMED> {
+fn kbf<const BITS: u32, const AGING: u8>(spec: &StoreSpec, sizing: &Sizing) -> Kbf<BITS, AGING> {
     Kbf::new(KbfRule::new(spec.states, KbfDecode::AllPairs), sizing).unwrap()
 }
 
-fn sbf<const TIMED: bool>(_: &StoreSpec, sizing: &Sizing) -> Sbf<8, TIMED> {
+fn sbf<const AGING: u8>(_: &StoreSpec, sizing: &Sizing) -> Sbf<8, AGING> {
     Sbf::new(SbfRule::new(SbfRules::Stateful), sizing).unwrap()
 }
 
-fn bhbf<const TIMED: bool>(spec: &StoreSpec, sizing: &Sizing) -> Bhbf<TIMED> {
+fn bhbf<const AGING: u8>(spec: &StoreSpec, sizing: &Sizing) -> Bhbf<AGING> {
     Bhbf::new(BhbfRule::new(spec.states), sizing).unwrap()
 }
 
-fn dbf<const TIMED: bool>(spec: &StoreSpec, sizing: &Sizing) -> Dbf<2, TIMED> {
+fn dbf<const AGING: u8>(spec: &StoreSpec, sizing: &Sizing) -> Dbf<2, AGING> {
     Dbf::new(spec.states, sizing).unwrap()
 }
 
 #[test]
 fn of_kbf_with_narrow_and_wide_cells() {
-    let narrow = |lines| spec(Backend::Kbf, FEW_STATES, Expire::Timer, lines);
-    filter_agrees(narrow, kbf::<8, true>, |spec, sizing| gated(spec, kbf::<8, true>(spec, sizing)));
-    let wide = |lines| spec(Backend::Kbf, MANY_STATES, Expire::Timer, lines);
-    filter_agrees(wide, kbf::<16, true>, |spec, sizing| gated(spec, kbf::<16, true>(spec, sizing)));
+    let narrow = |lines| spec(Backend::Kbf, FEW_STATES, Expire::Stamps, lines);
+    filter_agrees(narrow, kbf::<8, STAMPS>, kbf::<8, STAMPS>);
+    let wide = |lines| spec(Backend::Kbf, MANY_STATES, Expire::Stamps, lines);
+    filter_agrees(wide, kbf::<16, STAMPS>, kbf::<16, STAMPS>);
+}
+
+#[test]
+fn of_cell_filters_with_halves() {
+    let halves = |backend| move |lines| spec(backend, MANY_STATES, Expire::Timer, lines);
+    filter_agrees(halves(Backend::Kbf), kbf::<16, HALVES>, kbf::<16, HALVES>);
+    filter_agrees(halves(Backend::Sbf), sbf::<HALVES>, sbf::<HALVES>);
+    filter_agrees(halves(Backend::Bhbf), bhbf::<HALVES>, bhbf::<HALVES>);
+    filter_agrees(halves(Backend::Dbf), dbf::<HALVES>, dbf::<HALVES>);
 }
 
 #[test]
@@ -348,40 +352,40 @@ fn of_kbf_that_recycles_in_one_phase_or_two_or_never() {
     ] {
         let of_lines =
             |lines| StoreSpec { retain, ..spec(Backend::Kbf, MANY_STATES, expire, lines) };
-        filter_agrees(of_lines, kbf::<16, false>, |spec, sizing| {
-            let array = || Ok(kbf::<16, false>(spec, sizing));
-            gated(spec, Recycling::new(sizing, array).unwrap())
+        filter_agrees(of_lines, kbf::<16, UNTIMED>, |spec, sizing| {
+            let array = || Ok(kbf::<16, UNTIMED>(spec, sizing));
+            Recycling::new(sizing, array).unwrap()
         });
     }
 }
 
 #[test]
 fn of_sbf() {
-    let timed = |lines| spec(Backend::Sbf, MANY_STATES, Expire::Timer, lines);
-    filter_agrees(timed, sbf::<true>, |spec, sizing| gated(spec, sbf::<true>(spec, sizing)));
+    let timed = |lines| spec(Backend::Sbf, MANY_STATES, Expire::Stamps, lines);
+    filter_agrees(timed, sbf::<STAMPS>, sbf::<STAMPS>);
     let phased = |lines| spec(Backend::Sbf, MANY_STATES, Expire::TwoPhase, lines);
-    filter_agrees(phased, sbf::<false>, |spec, sizing| {
-        gated(spec, Recycling::new(sizing, || Ok(sbf::<false>(spec, sizing))).unwrap())
+    filter_agrees(phased, sbf::<UNTIMED>, |spec, sizing| {
+        Recycling::new(sizing, || Ok(sbf::<UNTIMED>(spec, sizing))).unwrap()
     });
 }
 
 #[test]
 fn of_bhbf() {
-    let timed = |lines| spec(Backend::Bhbf, MANY_STATES, Expire::Timer, lines);
-    filter_agrees(timed, bhbf::<true>, |spec, sizing| gated(spec, bhbf::<true>(spec, sizing)));
+    let timed = |lines| spec(Backend::Bhbf, MANY_STATES, Expire::Stamps, lines);
+    filter_agrees(timed, bhbf::<STAMPS>, bhbf::<STAMPS>);
     let cycled = |lines| spec(Backend::Bhbf, MANY_STATES, Expire::Recycle, lines);
-    filter_agrees(cycled, bhbf::<false>, |spec, sizing| {
-        gated(spec, Recycling::new(sizing, || Ok(bhbf::<false>(spec, sizing))).unwrap())
+    filter_agrees(cycled, bhbf::<UNTIMED>, |spec, sizing| {
+        Recycling::new(sizing, || Ok(bhbf::<UNTIMED>(spec, sizing))).unwrap()
     });
 }
 
 #[test]
 fn of_dbf() {
-    let timed = |lines| spec(Backend::Dbf, MANY_STATES, Expire::Timer, lines);
-    filter_agrees(timed, dbf::<true>, |spec, sizing| gated(spec, dbf::<true>(spec, sizing)));
+    let timed = |lines| spec(Backend::Dbf, MANY_STATES, Expire::Stamps, lines);
+    filter_agrees(timed, dbf::<STAMPS>, dbf::<STAMPS>);
     let phased = |lines| spec(Backend::Dbf, MANY_STATES, Expire::TwoPhase, lines);
-    filter_agrees(phased, dbf::<false>, |spec, sizing| {
-        gated(spec, Recycling::new(sizing, || Ok(dbf::<false>(spec, sizing))).unwrap())
+    filter_agrees(phased, dbf::<UNTIMED>, |spec, sizing| {
+        Recycling::new(sizing, || Ok(dbf::<UNTIMED>(spec, sizing))).unwrap()
     });
 }
 
@@ -394,37 +398,14 @@ fn of_fcf() {
         let sizing = spec_timed.sizing().unwrap();
         let make = || Fcf::<true>::new(MANY_STATES, &sizing).unwrap();
         let flows = without_packets(sharing_windows(make));
-        timed += agrees(&spec_timed, &flows, || gated(&spec_timed, make()));
+        timed += agrees(&spec_timed, &flows, make);
         let sizing = spec_untimed.sizing().unwrap();
         let make = || Fcf::<false>::new(MANY_STATES, &sizing).unwrap();
         let flows = without_packets(sharing_windows(make));
-        untimed += agrees(&spec_untimed, &flows, || gated(&spec_untimed, make()));
+        untimed += agrees(&spec_untimed, &flows, make);
     }
     timed.assert_enough(Backend::Fcf, Expire::Timer);
     untimed.assert_enough(Backend::Fcf, Expire::None);
-}
-
-#[test]
-fn behind_gates_of_all_layouts() {
-    let layouts = [LayoutKind::Spread, LayoutKind::Blocked(1), LayoutKind::Blocked(2)];
-    for (n, layout) in layouts.into_iter().enumerate() {
-        let expire = [Expire::Recycle, Expire::TwoPhase][n % 2];
-        // Full now and then.
-        let gate = Some(GateSpec { layout, expire, flows: Some(100) });
-        let behind = |backend, expire| {
-            move |lines| {
-                // The memory is for both.
-                let spec = spec(backend, MANY_STATES, expire, lines + 20);
-                StoreSpec { gate, ..spec }
-            }
-        };
-        filter_agrees(behind(Backend::Kbf, Expire::Timer), kbf::<16, true>, |spec, sizing| {
-            gated(spec, kbf::<16, true>(spec, sizing))
-        });
-        filter_agrees(behind(Backend::Dbf, Expire::TwoPhase), dbf::<false>, |spec, sizing| {
-            gated(spec, Recycling::new(sizing, || Ok(dbf::<false>(spec, sizing))).unwrap())
-        });
-    }
 }
 
 /// Exact tables have no cache: their places are computed ahead.
@@ -443,7 +424,7 @@ fn of_exact_tables() {
         let sizing = spec.sizing().unwrap();
         let timed = expire == Expire::Timer;
         let make = || Exact::<FlowKey>::capped(&sizing, timed).unwrap();
-        let coverage = agrees(&spec, &flows, || gated(&spec, make()));
+        let coverage = agrees(&spec, &flows, make);
         coverage.assert_enough(Backend::Exact, expire);
     }
 }

@@ -13,8 +13,12 @@ use crate::flow::{FlowKeyKind, Keyer, Packet, TcpFlags};
 use crate::machine::{Preset, Rules};
 use acsm_filters::{HashKey, Random, State};
 
-const KEYER: Keyer =
-    Keyer { kind: FlowKeyKind::Connection, vlan_in_key: false, hash_key: HashKey::from_seed(1) };
+const KEYER: Keyer = Keyer {
+    kind: FlowKeyKind::Connection,
+    vlan_in_key: false,
+    hash_key: HashKey::from_seed(1),
+    pairs_directions: false,
+};
 
 /// States of `tcp-flags`, which fit the narrowest cells of every store.
 const FEW_STATES: usize = 6;
@@ -64,5 +68,6 @@ fn event(packet: &Packet, index: usize, tick: Tick) -> Event {
         is_late: tick.is_late,
         watched: false,
         no_session_muted: false,
+        is_one_way: false,
     }
 }

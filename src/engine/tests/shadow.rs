@@ -46,7 +46,7 @@ impl Model {
 
     /// The period that flows are forgotten by.
     fn period(&self, event: &Event) -> i64 {
-        if self.expire == Expire::Timer { i64::from(event.epoch.0) } else { self.phase }
+        if self.expire.is_timed() { i64::from(event.epoch.0) } else { self.phase }
     }
 
     /// Counts the answer to one event, then lets the flow take its step.
@@ -64,8 +64,7 @@ impl Model {
         };
         self.flows.remove(&key);
         if let Some(state) = state {
-            let sooner =
-                self.expire == Expire::Timer && self.half_open[state.index()] && !event.is_late;
+            let sooner = self.expire.is_timed() && self.half_open[state.index()] && !event.is_late;
             let last = old.map_or(i64::MIN, |(_, last)| last).max(period - i64::from(sooner));
             self.flows.insert(key, (state, last));
         }
@@ -172,6 +171,7 @@ impl Run {
             rules: &shard_rules(&self.rules, &half_open, false),
             given: None,
             wanted: Wanted::AlertsAndAnswers,
+            sampled_below: 0,
         };
         let mut output = ShardOutput::default();
         self.shard.process(&work, &mut output);
@@ -230,7 +230,7 @@ fn spec(backend: Backend, expire: Expire) -> StoreSpec {
 fn errors_are_those_of_a_slow_model() {
     for backend in [Backend::Kbf, Backend::Sbf, Backend::Dbf, Backend::Fcf] {
         let mut total = Errors::default();
-        for expire in [Expire::Timer, Expire::None, Expire::TwoPhase] {
+        for expire in [Expire::Timer, Expire::Stamps, Expire::None, Expire::TwoPhase] {
             if expire == Expire::TwoPhase && backend == Backend::Fcf {
                 continue;
             }

@@ -8,7 +8,7 @@ use super::source::Parsed;
 use super::states::States;
 use super::transitions::Row;
 use crate::flow::Direction;
-use crate::machine::table::{Input, Machine, Next, Outcome};
+use crate::machine::table::{Input, Machine, Next, Outcome, Resumption};
 use crate::machine::table::{RuleId, RuleSet};
 use acsm_filters::State;
 
@@ -17,6 +17,7 @@ pub(super) struct Compiler {
     pub states: States,
     pub rows: Vec<Row>,
     pub otherwise: RuleSet,
+    pub resumption: Option<Resumption>,
     pub whens: Vec<When>,
 }
 
@@ -28,6 +29,7 @@ impl Compiler {
             |position, way, input| self.step(position, way, input),
             |input| self.fired(None, input),
         )
+        .with_resumption(self.resumption)
     }
 
     fn step(&self, position: Option<State>, way: Direction, input: Input) -> Outcome {
@@ -117,7 +119,7 @@ impl Reached {
         let mut reached = Reached {
             positions: vec![None],
             rows: vec![false; compiler.rows.len()],
-            alerts: RuleSet::EMPTY,
+            alerts: compiler.resumption.map_or(RuleSet::EMPTY, |resumption| resumption.alerts),
         };
         let mut next = 0;
         while let Some(&position) = reached.positions.get(next) {

@@ -74,6 +74,7 @@ impl Rules {
                 .map(|table| transitions::read_row(text, &states, &tables.list, table))
                 .collect::<Result<_, _>>()?,
             otherwise: transitions::otherwise(text, &tables.list, &file.otherwise)?,
+            resumption: transitions::resumption(text, &states, &tables.list, &file.resume)?,
             whens: rule_tables::conditions(&files, &states)?,
             states,
         };

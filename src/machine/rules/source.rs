@@ -125,6 +125,7 @@ fn refuse_machine_parts(parsed: &Parsed) -> Result<(), RulesError> {
     let span = file.state.first().map(|state| state.span());
     let span = span.or(file.transition.first().map(|transition| transition.span()));
     let span = span.or(file.otherwise.as_ref().map(|otherwise| otherwise.span()));
+    let span = span.or(file.resume.as_ref().map(|resume| resume.span()));
     match span {
         Some(span) => Err(text.wrong(
             span,
@@ -152,6 +153,7 @@ pub(super) struct File {
     #[serde(default)]
     pub transition: Vec<Spanned<TransitionTable>>,
     pub otherwise: Option<Spanned<OtherwiseTable>>,
+    pub resume: Option<Spanned<ResumeTable>>,
     #[serde(default)]
     pub rule: Vec<Spanned<RuleTable>>,
 }
@@ -201,6 +203,15 @@ pub(super) struct TransitionTable {
 #[serde(deny_unknown_fields)]
 pub(super) struct OtherwiseTable {
     pub alert: Names,
+}
+
+/// `[resume]`
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ResumeTable {
+    pub r#in: Names,
+    pub go: Spanned<String>,
+    pub alert: Option<Names>,
 }
 
 /// `[[rule]]`

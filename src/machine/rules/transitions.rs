@@ -5,12 +5,12 @@ use std::ops::Range;
 use toml::Spanned;
 
 use super::error::{RulesError, SourceText, alternatives};
-use super::source::{Names, OtherwiseTable, TransitionTable};
+use super::source::{Names, OtherwiseTable, ResumeTable, TransitionTable};
 use super::states::{Declared, NEXT, Positions, States};
 use super::values::{FlagCondition, flags};
 use crate::flow::Direction;
 use crate::machine::rule::{RuleKind, RuleList};
-use crate::machine::table::{Input, Next};
+use crate::machine::table::{Input, Next, Resumption};
 use crate::machine::table::{RuleId, RuleSet};
 use acsm_filters::State;
 
@@ -227,6 +227,42 @@ pub(super) fn otherwise(
         Some(table) => rules(text, list, &table.get_ref().alert),
         None => Ok(RuleSet::EMPTY),
     }
+}
+
+/// `[resume]`: what a flow was in all the time if both ends go on after its end.
+pub(super) fn resumption(
+    text: &SourceText,
+    states: &States,
+    list: &RuleList,
+    table: &Option<Spanned<ResumeTable>>,
+) -> Result<Option<Resumption>, RulesError> {
+    let Some(table) = table else { return Ok(None) };
+    let ResumeTable { r#in, go, alert } = table.get_ref();
+    let to = match states.find(go.get_ref()) {
+        Some(to) if to.end.is_none() => to.state(Direction::Forward),
+        Some(to) => {
+            let what = format!("state `{}` remembers an end, and both ends go on", to.name);
+            return Err(text.wrong_at(go, what));
+        }
+        None => return Err(text.wrong_at(go, states.unknown(go.get_ref(), &[]))),
+    };
+    let positions = states.positions(text, r#in)?;
+    let is_in = |index: usize| {
+        let info = states.infos.get(index);
+        let is_over = info.is_some_and(|state| state.lingering);
+        is_over && State::new(index).is_some_and(|state| positions.contains(Some(state)))
+    };
+    let in_states = std::array::from_fn(is_in);
+    let named = positions.iter().count();
+    if named == 0 || in_states.iter().filter(|is_in| **is_in).count() < named {
+        let what = "only a flow in a `lingering` state can be resumed";
+        return Err(text.wrong(table.span(), what.to_owned()));
+    }
+    let alerts = match alert {
+        Some(names) => rules(text, list, names)?,
+        None => RuleSet::EMPTY,
+    };
+    Ok(to.map(|state| Resumption { states: in_states, state, alerts }))
 }
 
 fn rules(text: &SourceText, list: &RuleList, names: &Names) -> Result<RuleSet, RulesError> {

@@ -143,7 +143,7 @@ fn answer_name(answer: Lookup) -> &'static str {
 }
 
 /// Suricata's time format: microseconds, and `+0000` where RFC 3339 has `Z`.
-fn eve_time(time: Timestamp) -> String {
+pub(super) fn eve_time(time: Timestamp) -> String {
     let mut text = time.to_string();
     text.truncate(text.len() - "000Z".len());
     text + "+0000"

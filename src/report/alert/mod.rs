@@ -4,11 +4,13 @@
 //! |---|---|
 //! | `output` | the engine's sink: writes each alert in the chosen format, in whole lines |
 //! | `eve` | the format for programs: Suricata's EVE JSON |
+//! | `anomaly` | overloads of the store in that format |
 //! | `text` | the format for people, and the steps of a watched flow |
 //!
 //! To add a format: a file beside `eve`, a variant of [`AlertTarget`], and its choice by the options
 //! in `cmd/alert_destination.rs`.
 
+mod anomaly;
 mod eve;
 mod output;
 mod text;

@@ -5,8 +5,8 @@ use std::fs::File;
 use std::io::{self, Write};
 
 use super::text::{AlertText, step_text};
-use super::{Names, eve};
-use crate::engine::{Alert, Sink, WatchStep};
+use super::{Names, anomaly, eve};
+use crate::engine::{Alert, OverloadEvent, Sink, WatchStep};
 
 /// An open output for alerts, with its format.
 #[derive(Debug)]
@@ -101,6 +101,13 @@ impl Sink for AlertOutput {
                 let _ = writeln!(io::stderr(), "{text}");
                 Ok(())
             }
+        }
+    }
+
+    fn overload(&mut self, event: &OverloadEvent) -> io::Result<()> {
+        match &mut self.target {
+            AlertTarget::Eve(lines) => lines.line(|out| anomaly::append(event, out)),
+            AlertTarget::None | AlertTarget::Text { .. } => Ok(()),
         }
     }
 

@@ -178,7 +178,7 @@ impl KeyDigester {
     /// A digester for flow keys of this kind.
     pub fn new(kind: FlowKeyKind) -> Self {
         let hash_key = HashKey::from_seed(RandomState::new().hash_one(0));
-        KeyDigester(Keyer { kind, vlan_in_key: false, hash_key })
+        KeyDigester(Keyer { kind, vlan_in_key: false, hash_key, pairs_directions: false })
     }
 
     /// The key of the packet's flow.

@@ -8,6 +8,7 @@ mod sentence;
 use serde::Serialize;
 
 use crate::engine::plan::{Plan, PlanOption, Requirements, Target};
+use crate::machine::Preset;
 
 pub use figure::frontier_figure;
 
@@ -91,6 +92,10 @@ pub struct Origin {
     pub states: Vec<String>,
     /// Captures that the traffic was measured on.
     pub trace: Vec<String>,
+    /// The preset that the store is for.
+    pub preset: Preset,
+    /// Whether there is a pending table before the store by default.
+    pub has_pending_table: bool,
 }
 
 impl PlanReport {
@@ -98,7 +103,10 @@ impl PlanReport {
     pub fn new(requirements: &Requirements, plan: &Plan, origin: Origin) -> PlanReport {
         let flows = plan.resolved.flows.map(|flows| flows as f64);
         let traffic = &requirements.traffic;
+        let options = plan.options.iter();
+        let options = options.map(|option| option_report(requirements, option, &origin)).collect();
         PlanReport {
+            options,
             wish: RequirementsReport {
                 flows: plan.resolved.flows,
                 memory_bytes: plan.resolved.memory_bytes,
@@ -122,11 +130,6 @@ impl PlanReport {
                     .packets_per_second
                     .or(flows.map(|flows| requirements.packets_per_second(flows))),
             },
-            options: plan
-                .options
-                .iter()
-                .map(|option| option_report(requirements, option))
-                .collect(),
             recommended: plan.recommended,
             reason: sentence::reason(plan, requirements),
             fulfilled: plan.options.iter().any(|option| option.meets),
@@ -134,7 +137,11 @@ impl PlanReport {
     }
 }
 
-fn option_report(requirements: &Requirements, option: &PlanOption) -> OptionReport {
+fn option_report(
+    requirements: &Requirements,
+    option: &PlanOption,
+    origin: &Origin,
+) -> OptionReport {
     let (shape, footprint, errors) = (option.shape, &option.footprint, &option.errors);
     OptionReport {
         store: shape.backend.name(),
@@ -162,6 +169,6 @@ fn option_report(requirements: &Requirements, option: &PlanOption) -> OptionRepo
         meets: option.meets,
         buildable: option.buildable,
         has_layout: shape.has_cells(),
-        arguments: sentence::arguments(option),
+        arguments: sentence::arguments(option, origin),
     }
 }

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use super::sentence::rate;
 use super::{OptionReport, PlanReport};
 use crate::report::format::{FAINT, HEADING, bytes, grouped};
+use acsm_filters::Expire;
 
 /// Writes all options, the recommended one marked and with its details.
 pub fn write(out: &mut impl Write, report: &PlanReport) -> io::Result<()> {
@@ -64,17 +65,21 @@ fn row(out: &mut impl Write, option: &OptionReport, best: bool, many: bool) -> i
         errors.false_positive_rate + errors.dont_know_absent_rate,
         errors.false_negative_rate + errors.dont_know_rate + errors.false_return_rate,
     );
+    let bits_per_flow = match option.bits_per_flow {
+        bits if bits < 10_000.0 => format!("{bits:.1}"),
+        bits => short(bits),
+    };
     let style = if best { HEADING } else { anstyle::Style::new() };
     writeln!(
         out,
-        "{style}{mark} {:<5} {:<9} {:<9} {:>2} {:>7} {size:>10} {:>6.1} {:>7} {:>7} {:>7} {:>7} \
+        "{style}{mark} {:<5} {:<9} {:<9} {:>2} {:>7} {size:>10} {:>6} {:>7} {:>7} {:>7} {:>7} \
          {:>5} {:>4}{style:#}",
         option.store,
         if option.has_layout { option.layout } else { "-" },
         option.expire,
         option.hashes,
         short(option.cells as f64),
-        option.bits_per_flow,
+        bits_per_flow,
         rate(of_absent),
         rate(of_extant),
         rate(errors.total_rate),
@@ -100,9 +105,10 @@ fn details(out: &mut impl Write, report: &PlanReport, best: &OptionReport) -> io
         Some(bound) => format!("; the lower bound is {bound:.1}"),
         None => String::new(),
     };
+    let halves = if best.has_layout && best.expire == Expire::Timer.name() { "2 × " } else { "" };
     writeln!(
         out,
-        "  memory       {}, {} cells of {} bits: {:.1} bits per flow{bound}",
+        "  memory       {}, {halves}{} cells of {} bits: {:.1} bits per flow{bound}",
         bytes(best.bits / 8),
         grouped(best.cells),
         best.cell_bits,

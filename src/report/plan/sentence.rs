@@ -1,7 +1,10 @@
 //! The plan in words: why a store is recommended, and how to run it.
 
+use super::Origin;
 use crate::engine::plan::{Plan, PlanOption, Requirements, ResolvedRequirements, Target};
+use crate::machine::Preset;
 use crate::report::format::{bytes, grouped};
+use acsm_filters::pending::PendingTable;
 use acsm_filters::{LayoutKind, MEMORY_LIMIT_BYTES};
 use acsm_model::bound::bits_per_flow;
 
@@ -76,10 +79,15 @@ pub fn bound(option: &PlanOption, requirements: &Requirements) -> Option<f64> {
     (error > 0.0).then(|| bits_per_flow(error, &requirements.traffic.mix))
 }
 
-/// The arguments of `acsm replay` that make this store.
-pub fn arguments(option: &PlanOption) -> String {
+/// The arguments of `acsm replay` that make this store. There, the memory is also for the pending
+/// table.
+pub fn arguments(option: &PlanOption, origin: &Origin) -> String {
     let (shape, memory) = (option.shape, (option.footprint.bits / 8.0) as u64);
-    let mut arguments = format!("--backend {}", shape.backend.name());
+    let preset = match origin.preset {
+        Preset::Operator => String::new(),
+        preset => format!("--preset {} ", preset.name()),
+    };
+    let mut arguments = format!("{preset}--backend {}", shape.backend.name());
     if shape.has_cells() {
         arguments +=
             &format!(" --layout {} --hashes {}", shape.layout.name(), option.footprint.hashes);
@@ -88,5 +96,10 @@ pub fn arguments(option: &PlanOption) -> String {
     if !shape.backend.is_approximate() && option.errors.false_negative == 0.0 {
         return arguments;
     }
-    arguments + &format!(" --memory {memory}B")
+    if !origin.has_pending_table {
+        return arguments + &format!(" --memory {memory}B");
+    }
+    let slots = PendingTable::default_slots(option.flows);
+    let memory = memory.saturating_add(PendingTable::bits(slots) / 8);
+    arguments + &format!(" --pending {slots} --memory {memory}B")
 }

@@ -4,11 +4,14 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::prediction::Prediction;
-use crate::engine::{AlertDifference, Errors, Lookups, RunPlan, RunResult};
+use crate::engine::{
+    AlertDifference, Errors, Lookups, MeasuredError, Measurement, OverloadTotals, RunPlan,
+    RunResult,
+};
 use crate::report::trace::TraceReport;
 use crate::seed::Seed;
 use acsm_filters::pending::{PendingStats, PendingTable};
-use acsm_filters::{Backend, GateStats, RecycleAt, Sizing};
+use acsm_filters::{Backend, RecycleAt, Sizing};
 
 /// The document that `acsm replay --json` prints.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -16,12 +19,13 @@ use acsm_filters::{Backend, GateStats, RecycleAt, Sizing};
 pub struct Summary {
     pub trace: TraceReport,
     pub store: StoreReport,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub pending: Option<PendingReport>,
     pub flows: FlowReport,
     pub lookups: LookupReport,
     pub alerts: AlertReport,
     pub errors: Option<ErrorReport>,
+    pub error: CurrentError,
+    pub overload: OverloadReport,
     pub speed: Speed,
     /// The seed of a replay. A live run shows its own with its interfaces.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -53,7 +57,7 @@ pub struct StoreReport {
     pub saturations: u64,
     pub evicted: u64,
     pub full: u64,
-    pub gate: Option<GateReport>,
+    pub refused: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -62,6 +66,8 @@ pub struct PendingReport {
     pub slots: u64,
     pub bits: u64,
     pub used: u64,
+    /// `None` if no flow arrived in the last second.
+    pub lifetime_seconds: Option<f64>,
     pub inserted: u64,
     pub admitted: u64,
     pub retired: u64,
@@ -69,24 +75,53 @@ pub struct PendingReport {
 }
 
 impl PendingReport {
-    fn new(stats: PendingStats) -> PendingReport {
+    fn new(stats: PendingStats, lifetime_seconds: Option<f64>) -> PendingReport {
         let PendingStats { slots, used, inserted, admitted, retired, lost } = stats;
         let bits = PendingTable::bits(slots);
-        PendingReport { slots, bits, used, inserted, admitted, retired, lost }
+        PendingReport { slots, bits, used, lifetime_seconds, inserted, admitted, retired, lost }
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+/// Times in which new flows were too many for the pending table or the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[allow(missing_docs)]
-pub struct GateReport {
-    pub kind: &'static str,
-    pub expire: &'static str,
+pub struct OverloadReport {
+    pub entered: u64,
+    pub over: u64,
+    pub seconds: u64,
+}
+
+impl From<OverloadTotals> for OverloadReport {
+    fn from(totals: OverloadTotals) -> OverloadReport {
+        let OverloadTotals { entered, over, seconds, .. } = totals;
+        OverloadReport { entered, over, seconds }
+    }
+}
+
+/// The error of the store at the end.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct CurrentError {
+    /// On a sample of flows; `None` with `--sample none`.
+    pub measured: Option<MeasuredReport>,
+}
+
+/// The error of the last minute, measured on a sample of flows.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[allow(missing_docs)]
+pub struct MeasuredReport {
+    pub wrong: u64,
+    pub asked: u64,
     pub flows: u64,
-    pub bits: u64,
-    pub held: u64,
-    pub passed: u64,
-    pub dont_know: u64,
-    pub recycles: u64,
+    pub low: f64,
+    pub high: f64,
+    pub worst: f64,
+}
+
+impl From<Measurement> for MeasuredReport {
+    fn from(measurement: Measurement) -> MeasuredReport {
+        let MeasuredError { wrong, asked, flows, low, high, .. } = measurement.last;
+        MeasuredReport { wrong, asked, flows, low, high, worst: measurement.worst }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -100,6 +135,7 @@ pub struct FlowReport {
     pub moved: u64,
     pub cells_aged: u64,
     pub cells_shared: u64,
+    pub reset_ignored: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -163,7 +199,9 @@ impl Summary {
         let errors = outcome.errors.as_ref();
         Summary {
             store: store_report(outcome, &context),
-            pending: outcome.pending.map(PendingReport::new),
+            pending: outcome
+                .pending
+                .map(|stats| PendingReport::new(stats, outcome.pending_lifetime_seconds)),
             flows: FlowReport {
                 inserted: stats.inserted,
                 deleted: stats.deleted,
@@ -173,12 +211,15 @@ impl Summary {
                 moved: stats.moved,
                 cells_aged: stats.cells_aged,
                 cells_shared: stats.cells_shared,
+                reset_ignored: outcome.shards.resets_ignored,
             },
             lookups: outcome.shards.lookups.into(),
             alerts: alert_report(outcome, &context),
             errors: errors.map(|errors| {
                 ErrorReport::new(errors, outcome.alerts.difference.unwrap_or_default())
             }),
+            error: CurrentError { measured: outcome.measured.map(MeasuredReport::from) },
+            overload: outcome.overloads.into(),
             speed: Speed { seconds, packets_per_second },
             trace: context.trace,
             seed: None,
@@ -190,10 +231,7 @@ fn store_report(outcome: &RunResult, context: &Context<'_>) -> StoreReport {
     let (spec, sizing, stats) = (&context.plan.store, &context.sizing, &outcome.store);
     // An exact table without a memory limit may have grown beyond its initial size.
     let (cells, bits) = match spec.backend {
-        Backend::Exact => {
-            let table_bits = stats.cells.saturating_mul(sizing.cell_bits.into());
-            (stats.cells, table_bits.saturating_add(sizing.gate_bits))
-        }
+        Backend::Exact => (stats.cells, stats.cells.saturating_mul(sizing.cell_bits.into())),
         _ => (sizing.cells, sizing.bits),
     };
     StoreReport {
@@ -216,22 +254,8 @@ fn store_report(outcome: &RunResult, context: &Context<'_>) -> StoreReport {
         saturations: stats.saturations,
         evicted: stats.evicted,
         full: stats.full,
-        gate: gate_report(context, stats.gate),
+        refused: outcome.shards.refused,
     }
-}
-
-fn gate_report(context: &Context<'_>, stats: GateStats) -> Option<GateReport> {
-    let store = &context.plan.store;
-    store.gate.map(|gate| GateReport {
-        kind: gate.name(),
-        expire: gate.expire.name(),
-        flows: gate.flows_before(store),
-        bits: context.sizing.gate_bits,
-        held: stats.held,
-        passed: stats.passed,
-        dont_know: stats.dont_know,
-        recycles: stats.recycles,
-    })
 }
 
 fn alert_report(outcome: &RunResult, context: &Context<'_>) -> AlertReport {

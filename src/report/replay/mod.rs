@@ -7,5 +7,5 @@ mod json;
 mod prediction;
 pub mod text;
 
-pub use json::{Context, ErrorReport, Summary};
+pub use json::{Context, ErrorReport, MeasuredReport, OverloadReport, Summary};
 pub use prediction::{Overload, Prediction};

@@ -4,9 +4,10 @@ use std::io::{self, Write};
 
 use serde_json::{Map, Value};
 
-use super::json::{ErrorReport, StoreReport, Summary};
-use crate::engine::RunResult;
+use super::json::{ErrorReport, OverloadReport, StoreReport, Summary};
+use crate::engine::{Measurement, RunResult};
 use crate::report::format::{FAINT, HEADING, bytes, duration, grouped, percent};
+use acsm_filters::Expire;
 
 /// Writes the summary. `outcome` supplies what is not in the JSON document.
 pub fn write(out: &mut impl Write, summary: &Summary, outcome: &RunResult) -> io::Result<()> {
@@ -61,7 +62,11 @@ fn store(out: &mut impl Write, summary: &Summary, outcome: &RunResult) -> io::Re
         (_, 0) => {}
         (false, _) => write!(out, ": {cells} slots of {bits} bits, {used:.1} % in use")?,
         (true, k) => {
-            write!(out, ": {cells} cells of {bits} bits, {k} per flow, {used:.1} % in use")?;
+            let halves = if store.expire == Expire::Timer.name() { "2 × " } else { "" };
+            write!(
+                out,
+                ": {halves}{cells} cells of {bits} bits, {k} per flow, {used:.1} % in use"
+            )?;
         }
     }
     writeln!(out, ", {:.1} bits per flow", store.bits_per_flow)?;
@@ -82,16 +87,10 @@ fn store(out: &mut impl Write, summary: &Summary, outcome: &RunResult) -> io::Re
         grouped(lookups.dont_know),
         percent(lookups.dont_know, asked)
     )?;
-    if store.hashes > 0 {
-        writeln!(
-            out,
-            "  theory       {:.1e} of lookups wrong at this load, {:.1e} at what it was made for",
-            store.predicted_error, store.planned_error
-        )?;
-    }
+    error(out, summary, outcome)?;
     recycled(out, summary)?;
-    gate(out, store)?;
     pending(out, summary)?;
+    overload(out, summary)?;
     capacity(out, store)?;
     let (batch, sweep) = (&outcome.batch_nanos, &outcome.shards.sweep_nanos);
     writeln!(
@@ -104,30 +103,37 @@ fn store(out: &mut impl Write, summary: &Summary, outcome: &RunResult) -> io::Re
     )
 }
 
+/// The error measured on a sample of flows; and the predicted one, where the sample says too little.
+fn error(out: &mut impl Write, summary: &Summary, outcome: &RunResult) -> io::Result<()> {
+    if let Some(Measurement { last, worst }) = &outcome.measured {
+        writeln!(
+            out,
+            "  error        {} of {} lookups of {} sampled flows wrong in the last minute, at most {:.1e}; \
+             worst minute {worst:.1e}",
+            grouped(last.wrong),
+            grouped(last.asked),
+            grouped(last.flows),
+            last.high
+        )?;
+    }
+    let store = &summary.store;
+    let is_thin = outcome.measured.as_ref().is_none_or(|measured| measured.last.is_thin());
+    if store.hashes > 0 && is_thin {
+        writeln!(
+            out,
+            "  theory       {:.1e} of lookups wrong at this load, {:.1e} at what it was made for",
+            store.predicted_error, store.planned_error
+        )?;
+    }
+    Ok(())
+}
+
 /// How often a recycling store was recycled.
 fn recycled(out: &mut impl Write, summary: &Summary) -> io::Result<()> {
     let (Some(at), flows) = (&summary.store.recycle_at, &summary.flows) else { return Ok(()) };
     write!(out, "  recycled     {} times in all shards, at {at}", grouped(flows.recycles))?;
     if flows.moved > 0 {
         write!(out, "; {} flows moved to an active half", grouped(flows.moved))?;
-    }
-    writeln!(out)
-}
-
-/// Flows that the gate held back and flows that passed it.
-fn gate(out: &mut impl Write, store: &StoreReport) -> io::Result<()> {
-    let Some(gate) = &store.gate else { return Ok(()) };
-    let (held, passed) = (grouped(gate.held), grouped(gate.passed));
-    let (kind, memory) = (gate.kind, bytes(gate.bits / 8));
-    write!(
-        out,
-        "  gate         {held} flows held, {passed} passed; {kind}, {memory} of the memory"
-    )?;
-    if gate.recycles > 0 {
-        write!(out, ", full {} times in all shards", grouped(gate.recycles))?;
-    }
-    if gate.dont_know > 0 {
-        write!(out, ", {} times two states seemed right", grouped(gate.dont_know))?;
     }
     writeln!(out)
 }
@@ -144,6 +150,21 @@ fn pending(out: &mut impl Write, summary: &Summary) -> io::Result<()> {
     )
 }
 
+/// Times in which new flows were too many, if there were any.
+fn overload(out: &mut impl Write, summary: &Summary) -> io::Result<()> {
+    let OverloadReport { entered, over, seconds } = summary.overload;
+    if entered == 0 {
+        return Ok(());
+    }
+    let until = if over < entered { ", the last one not over" } else { "" };
+    writeln!(
+        out,
+        "  overload     {} times new flows were too many, for {} s in all{until}",
+        grouped(entered),
+        grouped(seconds)
+    )
+}
+
 /// Capacity limits that were reached, if any.
 fn capacity(out: &mut impl Write, store: &StoreReport) -> io::Result<()> {
     if store.evicted > 0 {
@@ -153,6 +174,10 @@ fn capacity(out: &mut impl Write, store: &StoreReport) -> io::Result<()> {
     if store.full > 0 {
         let full = grouped(store.full);
         writeln!(out, "  full         {full} times a new flow found no room: raise --flows")?;
+    }
+    if store.refused > 0 {
+        let refused = grouped(store.refused);
+        writeln!(out, "  full         {refused} flows refused, beyond --flows: pending instead")?;
     }
     if store.saturations > 0 {
         let stuck = grouped(store.saturations);

@@ -63,7 +63,7 @@ fn namespaces_and_terminal() -> Option<(NamespacePair, Tmux, tempfile::TempDir)>
 fn figures_and_alerts_appear_and_keys_work() {
     let Some((net, tmux, folder)) = namespaces_and_terminal() else { return };
     let eve = folder.path().join("eve.json");
-    let options = format!("--backend exact --alerts {}", eve.display());
+    let options = format!("--backend exact --pending none --alerts {}", eve.display());
     start_dashboard(&tmux, folder.path(), &options);
     net.scan(1..41);
     let screen = tmux.wait_for("the scan", |screen| {

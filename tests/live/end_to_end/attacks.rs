@@ -102,7 +102,7 @@ fn a_ring_of_files_holds_the_latest() {
 #[test]
 fn errors_are_counted_live_as_in_a_replay() {
     let Some(net) = NamespacePair::new() else { return };
-    let options = "--verify --seed 9 --backend kbf --flows 20 --fp-rate 0.3";
+    let options = "--verify --seed 9 --pending none --backend kbf --flows 20 --fp-rate 0.3";
     let monitor = Monitor::start(&net, &format!("{options} --write seen.pcap"));
     // Fifty times the flows that the store is sized for: it errs.
     net.scan(1..1001);

@@ -34,7 +34,7 @@ fn goes_and_comes(options: &str) {
     std::thread::sleep(Duration::from_secs(3));
     net.scan(11..16);
     let output = monitor.end();
-    assert_eq!(output.count("/flows/inserted"), 15, "{}\n{}", output.summary, output.stderr);
+    assert_eq!(output.count("/pending/inserted"), 15, "{}\n{}", output.summary, output.stderr);
     assert_eq!(output.count("/interfaces/0/losses_of_link"), 1);
     assert_eq!(output.stderr.matches("cable0 is gone").count(), 1, "{}", output.stderr);
     assert_eq!(output.stderr.matches("cable0 is back").count(), 1, "{}", output.stderr);
@@ -85,7 +85,7 @@ fn an_interface_comes_back_though_another_is_busy() {
     let others = busy.join().unwrap();
     let output = monitor.end();
     assert_eq!(
-        output.count("/flows/inserted"),
+        output.count("/pending/inserted"),
         others + 5,
         "{}\n{}",
         output.summary,

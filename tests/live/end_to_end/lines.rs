@@ -14,7 +14,8 @@ fn lines_are_what_the_schemas_say() {
     let Some(net) = NamespacePair::new() else { return };
     let mut child = net
         .command(env!("CARGO_BIN_EXE_acsm"))
-        .args(["live", "-i", CABLE, "--stats", "1s", "--duration", "4s", "--quiet"])
+        .args(["live", "-i", CABLE, "--pending", "none", "--stats", "1s", "--duration", "4s"])
+        .arg("--quiet")
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();

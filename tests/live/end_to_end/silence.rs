@@ -9,8 +9,8 @@ use crate::namespaces::{NamespacePair, SILENT, try_connect};
 #[test]
 fn flows_age_without_packets() {
     let Some(net) = NamespacePair::new() else { return };
-    let options = "--seed 3 --backend kbf --idle-timeout 1s --write seen.pcap";
-    let monitor = Monitor::start(&net, options);
+    let options = "--seed 3 --pending none --backend kbf --idle-timeout 1s";
+    let monitor = Monitor::start(&net, &format!("{options} --write seen.pcap"));
     net.send(|| {
         for port in 1..=30 {
             try_connect(SILENT, port, Duration::from_millis(1));
@@ -24,8 +24,7 @@ fn flows_age_without_packets() {
     assert_eq!(output.count("/flows/live"), 0);
     assert!(output.count("/flows/cells_aged") >= 30);
     // A replay ends with the last packet, when they were alive.
-    let (again, eve) =
-        output.replay("--seed 3 --backend kbf --idle-timeout 1s", &output.path("seen.pcap"));
+    let (again, eve) = output.replay(options, &output.path("seen.pcap"));
     assert!(again["flows"]["live"].as_u64().unwrap() >= 25, "{again}");
     assert_eq!(eve, output.eve);
 }

@@ -31,7 +31,7 @@ fn closed_loops_err_as_replay_does() {
     let names = STORES.map(|(name, _)| name).join(",");
     let mut alerts_differed = 0;
     for (compared, shared) in [
-        ("--fp-rates 0.1,0.01", "--preset paper --flows 200"),
+        ("--fp-rates 0.1,0.01", "--preset paper --flows 100"),
         ("--fp-rates 0.1 --repeat 2", "--preset operator --flows 300 --idle-timeout 20s"),
         ("--fp-rates 0.05", "--preset operator --flows 600 --expire none"),
         ("--fp-rates 0.1", "--preset paper --flows 100 --touch all --phase ops:500 --hashes 3"),
@@ -46,7 +46,8 @@ fn closed_loops_err_as_replay_does() {
             // `compare` ignores an option where a store does not have it.
             let shared =
                 if name == "fcf" { shared.replace("--hashes 3", "") } else { shared.into() };
-            let options = format!("--verify {shared} {store} --seed {seed} --fp-rate {p}");
+            let options =
+                format!("--verify --pending none {shared} {store} --seed {seed} --fp-rate {p}");
             let summary = replay(&options, &[&trace]);
             assert_eq!(run["errors"], summary["errors"], "{options}");
             assert!(count(run, "/errors/flows_wrong") > 0, "{options}: nothing to compare");
@@ -64,12 +65,12 @@ fn closed_loops_err_as_replay_does() {
 fn exact_has_the_memory_of_the_first_filter() {
     let folder = Folder::new();
     let (trace, _) = folder.generate("x.pcap", "--packets 6k");
-    let report =
-        compare("--backends exact,sbf --fp-rates 0.1 --flows 500 --expire none", &[&trace]);
+    let common = "--preset paper --flows 500 --expire none";
+    let report = compare(&format!("--backends exact,sbf --fp-rates 0.1 {common}"), &[&trace]);
     let [exact, sbf] = [0, 1].map(|n| &report["runs"][n]);
     let bytes = count(sbf, "/bits") / 8;
     assert!(count(exact, "/bits") <= 8 * bytes);
-    let options = format!("--verify --backend exact --memory {bytes}B --flows 500 --expire none");
+    let options = format!("--verify --backend exact --memory {bytes}B {common}");
     let summary = replay(&options, &[&trace]);
     assert_eq!(exact["errors"], summary["errors"]);
     assert!(count(exact, "/errors/false_negative") > 0, "it is capped");

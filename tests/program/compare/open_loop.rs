@@ -10,7 +10,8 @@ use crate::runner::{Folder, count};
 fn absent_flows_are_false_positives_as_often_as_theory_has_it() {
     let folder = Folder::new();
     let (trace, _) = folder.generate("x.pcap", "--profile paper --packets 40k --flows 30k");
-    let options = "--backends kbf --expire none --loop open --fp-rates 0.1,0.03,0.01 --repeat 2";
+    let options = "--preset paper --backends kbf --expire none --loop open \
+                   --fp-rates 0.1,0.03,0.01 --repeat 2";
     let report = compare(options, &[&trace]);
     for run in report["runs"].as_array().unwrap() {
         let errors = &run["errors"];
@@ -31,7 +32,7 @@ fn absent_flows_are_false_positives_as_often_as_theory_has_it() {
 fn only_in_closed_loops_errors_lead_to_others() {
     let folder = Folder::new();
     let (trace, _) = folder.generate("x.pcap", "--packets 10k");
-    let options = "--backends kbf --expire none --loop closed,open --fp-rates 0.1";
+    let options = "--preset paper --backends kbf --expire none --loop closed,open --fp-rates 0.1";
     let report = compare(options, &[&trace]);
     let [closed, open] = [0, 1].map(|n| &report["runs"][n]);
     for kind in ["false_negative", "false_return"] {

@@ -31,7 +31,7 @@ fn wrong_usage_exits_with_two_and_names_a_remedy() {
         ("--backends exact,sbf --flows 10", "exact at p = 0.1"),
         ("--min-severity 2", "--min-severity"),
         ("--memory-limit 1MiB --flows 1M", "--fp-rates"),
-        ("--rules tcp-connection", "--flow-key"),
+        ("--preset paper --rules tcp-connection", "--flow-key"),
     ] {
         let output = acsm(&format!("compare {options}"), &[&bundled()]);
         let said = stderr(&output);

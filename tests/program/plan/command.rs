@@ -18,8 +18,8 @@ fn json(options: &str) -> Value {
 fn the_document_has_the_names_of_the_contract() {
     let plan = json("--flows 100k --expire all");
     let options = plan["options"].as_array().unwrap();
-    // exact and fcf × none, timer; four filters × four layouts × four ways to expire.
-    assert_eq!(options.len(), 2 * 2 + 4 * 4 * 4);
+    // exact and fcf × none, timer; four filters × four layouts × five ways to expire.
+    assert_eq!(options.len(), 2 * 2 + 4 * 4 * 5);
     for option in options {
         for name in ["store", "layout", "expire"] {
             assert!(option[name].is_string(), "{name}");
@@ -83,7 +83,7 @@ fn an_impossible_requirement_is_answered() {
 
 #[test]
 fn a_trace_determines_the_requirements() {
-    let plan = json("--trace traces/handshakes.pcap --preset operator");
+    let plan = json("--trace traces/handshakes.pcap");
     let inspected = acsm("inspect --json traces/handshakes.pcap");
     let facts: Value = serde_json::from_slice(&inspected.stdout).unwrap();
     let wish = &plan["wish"];
@@ -94,9 +94,10 @@ fn a_trace_determines_the_requirements() {
     let sum: f64 = shares.iter().map(|share| share.as_f64().unwrap()).sum();
     assert!((sum - 1.0).abs() < 1e-9);
 
-    // Peak and rates are those of the exact store of a replay that forgets no flow.
+    // Peak and rates are those of the exact store of a replay that takes every flow and forgets none.
     let plan = json("--trace traces/realistic.pcap --idle-timeout 10h");
-    let replay = acsm("replay --json -q --backend exact --expire none traces/realistic.pcap");
+    let replay =
+        acsm("replay --json -q --pending none --backend exact --expire none traces/realistic.pcap");
     let summary: Value = serde_json::from_slice(&replay.stdout).unwrap();
     assert_eq!(plan["wish"]["flows"], summary["flows"]["live"]);
     let lookups = |kind: &str| summary["lookups"][kind].as_f64().unwrap();
@@ -138,12 +139,15 @@ fn replay_builds_what_the_plan_says_and_predicts_the_same() {
 
 #[test]
 fn a_store_with_more_flows_than_it_was_made_for_is_warned_of() {
-    let crowded = acsm("replay --flows 100 --min-severity 1 traces/attacks.pcap.gz");
+    let replay = |options: &str| {
+        acsm(&format!("replay --pending none {options} --min-severity 1 traces/attacks.pcap.gz"))
+    };
+    let crowded = replay("--backend kbf --flows 100");
     let messages = stderr(&crowded);
     assert!(messages.contains("the store was made for 100 (--flows): by theory"), "{messages}");
-    let full = acsm("replay --backend fcf --flows 100 --min-severity 1 traces/attacks.pcap.gz");
+    let full = replay("--flows 100");
     assert!(stderr(&full).contains(" times no room for a new flow, "), "{full:?}");
-    let roomy = acsm("replay --flows 10k --min-severity 1 traces/attacks.pcap.gz");
+    let roomy = replay("--flows 10k");
     assert_eq!(stderr(&roomy), "");
     assert!(stdout(&roomy).contains("of lookups wrong at this load"));
 }

@@ -192,18 +192,32 @@ impl StoreVisitor for Timed {
     }
 }
 
+/// Compares a store that is `Timed` with theory.
+fn assert_timed_as_predicted(spec: &StoreSpec, budget: Budget) {
+    let (spec, sizing) = sized(spec, budget);
+    let theory = Theory::for_store(&spec, traffic());
+    let errors = theory.predict(&spec, &sizing, spec.flows as f64);
+    let predicted = FLOWS as f64 * (errors.of_extant() + errors.of_absent());
+    let measured = SEEDS.map(|seed| with_store(&spec, Timed { seed, traffic: traffic() }).unwrap());
+    assert_meets(&name(&spec, &sizing), &measured, predicted);
+}
+
+#[test]
+fn stores_with_stamps_err_as_often_as_predicted() {
+    for backend in [Backend::Kbf, Backend::Sbf] {
+        for budget in budgets(backend) {
+            let spec = StoreSpec { expire: Expire::Stamps, ..StoreSpec::new(backend, STATES) };
+            assert_timed_as_predicted(&spec, budget);
+        }
+    }
+}
+
 #[test]
 fn stores_under_a_timer_err_as_often_as_predicted() {
-    for backend in [Backend::Kbf, Backend::Sbf] {
-        let spec = StoreSpec::new(backend, STATES);
-        for budget in budgets(spec.backend) {
-            let (spec, sizing) = sized(&spec, budget);
-            let theory = Theory::for_store(&spec, traffic());
-            let errors = theory.predict(&spec, &sizing, spec.flows as f64);
-            let predicted = FLOWS as f64 * (errors.of_extant() + errors.of_absent());
-            let measured =
-                SEEDS.map(|seed| with_store(&spec, Timed { seed, traffic: traffic() }).unwrap());
-            assert_meets(&name(&spec, &sizing), &measured, predicted);
+    for backend in [Backend::Kbf, Backend::Sbf, Backend::Dbf] {
+        for rate in [0.2, 0.1] {
+            let spec = StoreSpec { expire: Expire::Timer, ..StoreSpec::new(backend, STATES) };
+            assert_timed_as_predicted(&spec, Budget::FpRate(rate));
         }
     }
 }

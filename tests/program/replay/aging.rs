@@ -15,8 +15,9 @@ fn one_flow(options: &str, packets: &[(u64, u8)]) -> Value {
         .iter()
         .fold(Wire::new(), |wire, &(millis, flags)| wire.packet(millis, (1, 2), (1000, 80), flags));
     let path = folder.write("x.pcap", wire.bytes());
-    let summaries =
-        STORES.map(|store| replay(&format!("--backend {store} --flows 100 {options}"), &[&path]));
+    let summaries = STORES.map(|store| {
+        replay(&format!("--preset paper --backend {store} --flows 100 {options}"), &[&path])
+    });
     for (store, summary) in STORES.iter().zip(&summaries) {
         for figures in ["lookups", "alerts"] {
             assert_eq!(summary[figures], summaries[0][figures], "{store} {options} {packets:?}");
@@ -30,9 +31,12 @@ fn one_flow(options: &str, packets: &[(u64, u8)]) -> Value {
     exact
 }
 
-/// How often the flow was unknown: 1 if it was never forgotten.
+/// How often the flow was unknown: 1 if it was never forgotten. Stamps forget as the timer does.
 fn absences(packets: &[(u64, u8)]) -> u64 {
-    count(&one_flow("", packets), "/lookups/absent")
+    let [timer, stamps] = ["timer", "stamps"]
+        .map(|expire| count(&one_flow(&format!("--expire {expire}"), packets), "/lookups/absent"));
+    assert_eq!(timer, stamps, "{packets:?}");
+    timer
 }
 
 #[test]
@@ -99,7 +103,9 @@ fn a_phase_can_be_a_number_of_packets() {
         let wire = wire.packet(index, (1, 2), (1000, 80), ACK);
         let path = folder.write("x.pcap", wire.bytes());
         STORES.map(|store| {
-            let options = format!("--backend {store} --flows 100 --fp-rate 1e-6 --phase ops:4");
+            let options = format!(
+                "--preset paper --backend {store} --flows 100 --fp-rate 1e-6 --phase ops:4"
+            );
             count(&replay(&options, &[&path]), "/lookups/known")
         })
     };
@@ -121,11 +127,22 @@ fn figures_of_the_living_and_the_aged_are_right() {
     }
     let folder = Folder::new();
     let path = folder.write("x.pcap", wire.bytes());
-    for (store, hashes) in [("exact", 1), ("sbf", 6), ("kbf", 6), ("bhbf", 5), ("fcf", 1)] {
-        let summary = replay(&format!("--backend {store} --flows 1000"), &[&path]);
-        let figure = |name: &str| count(&summary, &format!("/flows/{name}"));
-        assert_eq!([figure("inserted"), figure("deleted"), figure("live")], [4, 0, 3], "{store}");
-        assert_eq!(figure("cells_aged"), hashes, "{store}: flow 4 aged, entry or cells");
+    for expire in ["timer", "stamps"] {
+        for store in ["exact", "sbf", "kbf", "bhbf", "fcf"] {
+            let options =
+                format!("--preset paper --backend {store} --flows 1000 --expire {expire}");
+            let summary = replay(&options, &[&path]);
+            let figure = |name: &str| count(&summary, &format!("/flows/{name}"));
+            let of_flows = [figure("inserted"), figure("deleted"), figure("live")];
+            assert_eq!(of_flows, [4, 0, 3], "{options}");
+            let (cells_of_flow, flows_aged) = match (store, expire) {
+                ("exact" | "fcf", _) => (1, 1),
+                // A half ages as a whole: that of the first epoch had three flows.
+                (_, "timer") => (count(&summary, "/store/hashes"), 3),
+                _ => (count(&summary, "/store/hashes"), 1),
+            };
+            assert_eq!(figure("cells_aged"), cells_of_flow * flows_aged, "{options}: flow 4 aged");
+        }
     }
 }
 
@@ -140,20 +157,40 @@ fn deleted_flows_are_counted_and_gone() {
     let folder = Folder::new();
     let rules = folder.write("delete.toml", rules);
     let packets = [(0, ACK), (1, RST), (2, RST), (3, ACK), (4, ACK), (5, RST), (6, ACK)];
-    let summary = one_flow(&format!("--rules {}", rules.display()), &packets);
-    for (figure, expected) in [
-        ("/flows/inserted", 3),
-        ("/flows/deleted", 2),
-        ("/flows/live", 1),
-        ("/lookups/absent", 4),
-        ("/lookups/known", 3),
-    ] {
-        assert_eq!(count(&summary, figure), expected, "{figure}");
+    for expire in ["timer", "stamps"] {
+        let options = format!("--expire {expire} --rules {}", rules.display());
+        let summary = one_flow(&options, &packets);
+        for (figure, expected) in [
+            ("/flows/inserted", 3),
+            ("/flows/deleted", 2),
+            ("/flows/live", 1),
+            ("/lookups/absent", 4),
+            ("/lookups/known", 3),
+        ] {
+            assert_eq!(count(&summary, figure), expected, "{figure}");
+        }
     }
 }
 
-/// Under `--touch all` lookups of absent flows keep their cells alive: fewer cells age in a full
-/// filter. An exact table has no shared cells, so nothing changes there.
+/// A flow in both halves is deleted from both.
+#[test]
+fn a_flow_that_moved_is_deleted_from_both_halves() {
+    let rules = "flow_keys = [\"pair\"]\n\
+        [[state]]\nname = \"seen\"\ndoc = \"something came\"\n\
+        [[state]]\nname = \"more\"\ndoc = \"more came\"\n\
+        [[transition]]\nin = [\"present\"]\nset = \"RST\"\ndelete = true\n\
+        [[transition]]\nin = [\"seen\"]\nset = \"FIN\"\ngo = \"more\"\n\
+        [[transition]]\nin = [\"absent\"]\nset = \"ACK\"\ngo = \"seen\"\n";
+    let folder = Folder::new();
+    let rules = folder.write("delete.toml", rules);
+    let packets = [(0, ACK), (MINUTE, ACK), (MINUTE + 1, FIN), (MINUTE + 2, RST), (MINUTE + 3, 0)];
+    let options = format!("--rules {}", rules.display());
+    assert_eq!(count(&one_flow(&options, &packets), "/lookups/absent"), 2);
+}
+
+/// Under `--touch all` lookups of absent flows keep the stamps of their cells fresh: fewer cells age
+/// in a full filter. An exact table has no shared cells, and halves have no stamps, so nothing
+/// changes there.
 #[test]
 fn touching_by_every_look_up_keeps_shared_cells_alive() {
     let folder = Folder::new();
@@ -164,8 +201,11 @@ fn touching_by_every_look_up_keeps_shared_cells_alive() {
     };
     assert_eq!(aged("--backend exact"), aged("--backend exact --touch all"));
     // In tcp-connection a stray RST leaves its absent flow absent; --memory makes the store too full.
-    let crowded = "--backend kbf --preset operator --memory 4KiB --hashes 4";
-    let (found, all) = (aged(crowded), aged(&format!("{crowded} --touch all")));
+    let [timer, stamps] = ["timer", "stamps"].map(|expire| {
+        format!("--backend kbf --pending none --memory 4KiB --hashes 4 --expire {expire}")
+    });
+    assert_eq!(aged(&timer), aged(&format!("{timer} --touch all")));
+    let (found, all) = (aged(&stamps), aged(&format!("{stamps} --touch all")));
     assert!(all < found, "{all} cells aged under --touch all, {found} without");
 }
 
@@ -173,7 +213,7 @@ fn touching_by_every_look_up_keeps_shared_cells_alive() {
 fn a_table_that_grew_says_how_large_it_is() {
     let folder = Folder::new();
     let (path, truth) = folder.generate("x.pcap", "--packets 10k");
-    let summary = replay("--backend exact --expire none --flows 100", &[&path]);
+    let summary = replay("--preset paper --backend exact --expire none --flows 100", &[&path]);
     let cells = count(&summary, "/store/cells");
     assert!(cells >= count(&truth, "/flows"), "{cells} hold all flows");
     assert_eq!(count(&summary, "/store/bits"), cells * count(&summary, "/store/cell_bits"));
@@ -185,7 +225,7 @@ fn a_table_that_grew_says_how_large_it_is() {
 fn a_capped_table_evicts_and_says_so() {
     let folder = Folder::new();
     let (path, truth) = folder.generate("x.pcap", "--packets 10k");
-    let options = "--backend exact --expire none --memory 64KiB";
+    let options = "--preset paper --backend exact --expire none --memory 64KiB";
     let summary = replay(options, &[&path]);
     let (cells, live) = (count(&summary, "/store/cells"), count(&summary, "/flows/live"));
     let evicted = count(&summary, "/store/evicted");
@@ -199,7 +239,7 @@ fn a_capped_table_evicts_and_says_so() {
 fn a_full_cuckoo_table_says_so_and_keeps_what_it_has() {
     let folder = Folder::new();
     let (path, truth) = folder.generate("x.pcap", "--packets 10k");
-    let options = "--backend fcf --expire none --flows 200 --verify";
+    let options = "--preset paper --backend fcf --expire none --flows 200 --verify";
     let summary = replay(options, &[&path]);
     let figure = |name: &str| count(&summary, name);
     assert!(figure("/store/cells") < count(&truth, "/flows"));

@@ -105,7 +105,8 @@ fn multiset(alerts: &[Value], preset: &str) -> HashMap<(String, String), i64> {
 }
 
 fn differences_are_accounted_for(trace: &Path, preset: &str, store: &str) -> (Run, u64) {
-    let options = format!("--preset {preset} --flows 5k");
+    // A pending table would leave too few flows for errors.
+    let options = format!("--preset {preset} --flows 5k --pending none");
     let exact = replay_with_alerts(&format!("--backend exact {options}"), &[trace]);
     let filter = replay_with_alerts(&format!("--verify {options} {store}"), &[trace]);
     let mut surplus = multiset(&filter.alerts, preset);

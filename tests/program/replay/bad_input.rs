@@ -40,31 +40,31 @@ fn wrong_usage_exits_with_2_and_names_the_option() {
         ("--memory much", "64MiB"),
         ("--memory 10B --backend exact", "too small"),
         ("--memory 10TB --backend exact", "the limit is"),
-        ("--hashes 0", "--hashes 0"),
-        ("--hashes 33", "--hashes 33"),
+        ("--hashes 0 --backend kbf", "--hashes 0"),
+        ("--hashes 33 --backend kbf", "--hashes 33"),
         ("--hashes 3 --backend exact", "--hashes does not apply to --backend exact"),
         ("--hashes 3 --backend fcf", "--hashes does not apply to --backend fcf"),
         ("--cell-bits 8 --backend fcf", "--cell-bits does not apply to --backend fcf"),
         ("--layout spread --backend fcf", "--layout does not apply to --backend fcf"),
         ("--fp-rate 1e-10 --backend fcf", "fingerprints of 32 bits reach 4.4e-10"),
         ("--memory 64KiB --backend fcf", "too small"),
-        ("--cell-bits 7", "8, 16 or 32"),
+        ("--cell-bits 7 --backend kbf", "8, 16 or 32"),
         ("--cell-bits 8 --backend exact", "--cell-bits"),
         ("--cell-bits 8 --backend bhbf", "bhbf has cells of 16 bits"),
         ("--decode literal --backend sbf", "--decode does not apply to --backend sbf"),
-        ("--sbf-rules stateful", "--sbf-rules does not apply to --backend kbf"),
-        ("--no-counters", "--no-counters does not apply to --backend kbf"),
+        ("--sbf-rules stateful", "--sbf-rules does not apply to --backend fcf"),
+        ("--no-counters", "--no-counters does not apply to --backend fcf"),
         ("--no-counters --backend dbf --expire none", "--expire timer"),
         ("--backend bloom", "kbf"),
         ("--layout blocked:4", "blocked:3"),
         ("--layout blocked", "blocked:1"),
         ("--layout blocked:1 --backend exact", "--layout does not apply to --backend exact"),
-        ("--layout blocked:1 --cell-bits 32 --hashes 15", "have 14 cells for a flow"),
+        ("--backend kbf --layout blocked:1 --cell-bits 32 --hashes 15", "have 7 cells for a flow"),
         ("--expire recycle --backend exact", "does not apply to --backend exact"),
-        ("--recycle-at fill:0.5", "add --expire recycle or two-phase"),
+        ("--recycle-at fill:0.5 --backend kbf", "add --expire recycle or two-phase"),
         ("--recycle-at fill:2 --expire recycle", "fill:0.5"),
         ("--recycle-at 100 --expire recycle", "flows:1M"),
-        ("--no-retain --expire two-phase", "add --expire recycle"),
+        ("--no-retain --expire two-phase --backend kbf", "add --expire recycle"),
         ("--workers 0", "1..=16"),
         ("--workers 17", "1..=16"),
         ("--min-severity 0", "1..=4"),
@@ -136,7 +136,8 @@ fn rules_of(states: usize) -> String {
 fn rules_files_that_cannot_be_used_fail_with_1_and_say_where() {
     let folder = Folder::new();
     let sixteen = folder.write("sixteen.toml", rules_of(16));
-    let output = acsm(&format!("replay -q --rules {}", sixteen.display()), &[&capture()]);
+    let output =
+        acsm(&format!("replay -q --flow-key pair --rules {}", sixteen.display()), &[&capture()]);
     assert!(output.status.success(), "16 states are allowed: {}", stderr(&output));
     for (name, contents, message) in [
         ("empty.toml", String::new(), "empty.toml"),

@@ -9,8 +9,20 @@ use super::wire::{ACK, FIN, RST, SYN, Wire};
 use crate::runner::{Folder, count, json, replay};
 
 /// The names of the contract, then those that we add.
-const NAMES: [(&str, &[&str], &[&str]); 8] = [
-    ("", &["trace", "store", "flows", "lookups", "alerts", "errors", "speed"], &["seed"]),
+const NAMES: [(&str, &[&str], &[&str]); 11] = [
+    (
+        "",
+        &[
+            "trace", "store", "pending", "flows", "lookups", "alerts", "errors", "error",
+            "overload", "speed",
+        ],
+        &["seed"],
+    ),
+    (
+        "/pending",
+        &["slots", "bits", "used", "lifetime_seconds", "inserted", "admitted", "retired", "lost"],
+        &[],
+    ),
     (
         "/trace",
         &["packets", "tcp_packets", "skipped", "link_types", "first_time", "last_time", "damaged"],
@@ -31,13 +43,13 @@ const NAMES: [(&str, &[&str], &[&str]); 8] = [
             "saturations",
             "evicted",
             "full",
-            "gate",
+            "refused",
         ],
     ),
     (
         "/flows",
         &["inserted", "deleted", "live", "live_estimated", "cells_aged"],
-        &["recycles", "moved", "cells_shared"],
+        &["recycles", "moved", "cells_shared", "reset_ignored"],
     ),
     ("/lookups", &["known", "absent", "dont_know"], &[]),
     ("/alerts", &["total", "by_rule"], &["only_counted", "left_out", "thresholds"]),
@@ -63,6 +75,8 @@ const NAMES: [(&str, &[&str], &[&str]); 8] = [
         ],
         &["dont_know_absent_rate"],
     ),
+    ("/error/measured", &["wrong", "asked", "flows", "low", "high", "worst"], &[]),
+    ("/overload", &["entered", "over", "seconds"], &[]),
     ("/speed", &["seconds", "packets_per_second"], &[]),
 ];
 
@@ -80,7 +94,10 @@ fn the_summary_has_the_names_of_the_contract() {
             assert!(contract.contains(&name) || ours.contains(&name), "{pointer}: what is {name}?");
         }
     }
-    assert!(replay("", &[&trace])["errors"].is_null(), "errors only with --verify");
+    let other = replay("--preset paper --sample none", &[&trace]);
+    assert!(other["errors"].is_null(), "errors only with --verify");
+    assert!(other["pending"].is_null(), "no pending table in preset paper");
+    assert!(other["error"]["measured"].is_null(), "--sample none");
 }
 
 /// Two flows of five and three packets, a FIN, a RST, both counted by hand.
@@ -98,7 +115,8 @@ fn figures_of_a_small_trace_are_exact() {
     let folder = Folder::new();
     let path = folder.write("small.pcap", trace.bytes());
     for backend in ["exact", "dbf", "sbf", "kbf", "bhbf", "fcf"] {
-        let summary = replay(&format!("--verify --backend {backend} --flows 1000"), &[&path]);
+        let summary =
+            replay(&format!("--preset paper --verify --backend {backend} --flows 1000"), &[&path]);
         let figures = [
             ("/trace/packets", 8),
             ("/trace/tcp_packets", 8),
@@ -146,7 +164,7 @@ fn inspect_says_what_the_generator_wrote() {
 /// With an exact store that forgets nothing, marks are `inspect`'s counts.
 pub fn marks_are_what_inspect_counts(capture: &Path) {
     let inspected = json("inspect --json --quiet", &[capture]);
-    let replayed = replay("--backend exact --expire none --flows 50k", &[capture]);
+    let replayed = replay("--preset paper --backend exact --expire none --flows 50k", &[capture]);
     for (rule, key) in [("flow_fin", "flows_fin"), ("flow_rst", "flows_rst")] {
         let marks = count(&replayed, &format!("/alerts/by_rule/{rule}"));
         assert_eq!(marks, count(&inspected, &format!("/{key}")), "{key} of {}", capture.display());

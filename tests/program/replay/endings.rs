@@ -50,7 +50,7 @@ fn a_file_that_may_not_grow_holds_whole_lines() {
     let alerts = folder.path("alerts.json");
     let limited = |blocks: u32, workers: u32| -> Output {
         let line = format!(
-            "ulimit -f {blocks}; exec {} replay -q --workers {workers} --alerts {} {}",
+            "ulimit -f {blocks}; exec {} replay -q --preset paper --workers {workers} --alerts {} {}",
             env!("CARGO_BIN_EXE_acsm"),
             alerts.display(),
             trace.display()
@@ -72,8 +72,8 @@ fn a_file_that_may_not_grow_holds_whole_lines() {
 fn a_reader_that_has_seen_enough_ends_it_quietly() {
     let folder = Folder::new();
     let (trace, _) = folder.generate("x.pcap", "--packets 20k");
-    for line in ["replay --alerts -", "replay", "replay --workers 1 --alerts -"] {
-        let mut child = spawn(command(line, &[&trace]));
+    for line in ["--alerts -", "", "--workers 1 --alerts -"] {
+        let mut child = spawn(command(&format!("replay --preset paper {line}"), &[&trace]));
         let mut first = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut first).unwrap();
         assert!(first.contains("flow_"), "{first}");
@@ -123,7 +123,10 @@ fn a_signal_ends_it_with_the_summary_so_far() {
     let some = &bytes[..bytes.len() / 2 + 3];
     let alerts = folder.path("alerts.json");
     for (signal, workers) in [("-INT", 1), ("-TERM", 3)] {
-        let line = format!("replay --json --workers {workers} --alerts {} -", alerts.display());
+        let line = format!(
+            "replay --json --preset paper --workers {workers} --alerts {} -",
+            alerts.display()
+        );
         let mut child = spawn(command(&line, &[]));
         let mut input = child.stdin.take().unwrap();
         input.write_all(some).unwrap();
@@ -151,7 +154,8 @@ fn alerts_do_not_wait_for_a_pipe_to_end() {
     let folder = Folder::new();
     let alerts = folder.path("alerts.json");
     for workers in [1, 2] {
-        let line = format!("replay -q --workers {workers} --alerts {} -", alerts.display());
+        let line =
+            format!("replay -q --preset paper --workers {workers} --alerts {} -", alerts.display());
         let mut child = spawn(command(&line, &[]));
         let mut input = child.stdin.take().unwrap();
         input.write_all(&std::fs::read(&trace).unwrap()).unwrap();
@@ -168,7 +172,7 @@ fn a_signal_while_working_ends_it_too() {
     let folder = Folder::new();
     let (trace, _) = folder.generate("x.pcap", "--packets 20k");
     let many = vec![trace.as_path(); 100];
-    let mut child = spawn(command("replay", &many));
+    let mut child = spawn(command("replay --preset paper", &many));
     let mut output_so_far = child.stdout.take().unwrap();
     let mut some = [0; 4096];
     output_so_far.read_exact(&mut some).unwrap();

@@ -25,11 +25,11 @@ fn many_alerts() -> Vec<Value> {
     let traces: Vec<&Path> = traces.iter().map(|trace| trace.as_path()).collect();
     let mut alerts = Vec::new();
     for options in [
-        "--backend exact",
-        "--backend dbf --flows 100",
-        "--backend sbf --flows 100",
-        "--backend kbf --flows 100",
-        "--preset operator",
+        "--preset paper --backend exact",
+        "--preset paper --backend dbf --flows 100",
+        "--preset paper --backend sbf --flows 100",
+        "--preset paper --backend kbf --flows 100",
+        "",
     ] {
         alerts.extend(replay_with_alerts(options, &traces).alerts);
     }
@@ -119,7 +119,7 @@ fn both_directions_have_one_community_id_and_connections_one_flow_id() {
     let (trace, _) = folder.generate("x.pcap", "--packets 20k --ipv6-share 50%");
     let end = |alert: &Value, ip: &str, port: &str| format!("{} {}", alert[ip], alert[port]);
     for (key, flow_ids) in [("5-tuple", 2), ("connection", 1)] {
-        let options = format!("--backend exact --rules tcp-flags --flow-key {key}");
+        let options = format!("--preset paper --backend exact --flow-key {key}");
         let run = replay_with_alerts(&options, &[&trace]);
         let mut connections: HashMap<[String; 2], Vec<&Value>> = HashMap::new();
         for alert in &run.alerts {

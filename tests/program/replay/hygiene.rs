@@ -54,7 +54,7 @@ fn a_budget_suppresses_the_rest_and_reports_it_at_the_end() {
     let folder = Folder::new();
     let path = folder.write("x.pcap", trace.bytes());
     let rules = rules_with(&folder, "alerts_per_second = 5");
-    let options = format!("--backend exact --rules {}", rules.display());
+    let options = format!("--preset paper --backend exact --rules {}", rules.display());
     let run = replay_with_alerts(&options, &[&path]);
     assert_eq!(count(&run.summary, "/alerts/by_rule/tcp_null_scan"), 5 + 3);
     assert_eq!(count(&run.summary, "/alerts/by_rule/flow_rst"), 20, "marks are exempt");
@@ -86,7 +86,8 @@ fn alerts_between_foreign_hosts_are_left_out_where_home_is_known() {
     let folder = Folder::new();
     let path = three_pairs(&folder);
     let rules = rules_with(&folder, "home_networks = [\"192.0.2.0/24\", \"2001:db8::/32\"]");
-    let run = replay_with_alerts(&format!("--backend exact --rules {}", rules.display()), &[&path]);
+    let options = format!("--preset paper --backend exact --rules {}", rules.display());
+    let run = replay_with_alerts(&options, &[&path]);
     assert_eq!(count(&run.summary, "/alerts/by_rule/tcp_null_scan"), 2);
     assert_eq!(count(&run.summary, "/alerts/by_rule/flow_rst"), 2);
     assert_eq!(count(&run.summary, "/alerts/left_out/foreign"), 2);
@@ -102,7 +103,7 @@ fn a_suppression_file_suppresses_what_it_names() {
     let path = three_pairs(&folder);
     let shown = |list: &str| {
         let list = folder.write("suppress.toml", list);
-        let options = format!("--backend exact --suppress {}", list.display());
+        let options = format!("--preset paper --backend exact --suppress {}", list.display());
         let run = replay_with_alerts(&options, &[&path]);
         let left_out = count(&run.summary, "/alerts/left_out/suppressed");
         assert_eq!(run.alerts.len() as u64 + left_out, 6);
@@ -121,9 +122,10 @@ fn a_suppression_file_suppresses_what_it_names() {
 #[test]
 fn least_severity_hides_lines_and_counts_all_the_same() {
     let trace = repository::trace("mixed.pcap");
-    let all = replay_with_alerts("", &[&trace]);
+    let all = replay_with_alerts("--preset paper", &[&trace]);
     for severity in 1..=4 {
-        let run = replay_with_alerts(&format!("--min-severity {severity}"), &[&trace]);
+        let run =
+            replay_with_alerts(&format!("--preset paper --min-severity {severity}"), &[&trace]);
         assert_eq!(run.summary["alerts"], all.summary["alerts"]);
         let graver = |alert: &&serde_json::Value| count(alert, "/alert/severity") <= severity;
         let expected: Vec<_> = all.alerts.iter().filter(graver).collect();
@@ -142,7 +144,7 @@ fn the_start_of_a_capture_mutes_what_it_cannot_judge() {
     }
     let folder = Folder::new();
     let path = folder.write("x.pcap", trace.bytes());
-    let run = replay_with_alerts("--preset operator", &[&path]);
+    let run = replay_with_alerts("", &[&path]);
     assert_eq!(count(&run.summary, "/alerts/by_rule/unsolicited_synack"), 2);
     assert_eq!(count(&run.summary, "/alerts/left_out/muted"), 3);
 }

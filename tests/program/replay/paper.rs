@@ -23,7 +23,7 @@ fn marks_of_the_paper_profile(scale: u64) {
     let rate = "--fp-rate 0.001";
     let filters = [format!("kbf {rate}"), format!("sbf {rate}"), format!("fcf {rate}")];
     for store in ["exact", "bhbf"].map(str::to_owned).into_iter().chain(filters) {
-        let options = format!("--expire none --flows {flows} --backend {store}");
+        let options = format!("--preset paper --expire none --flows {flows} --backend {store}");
         let summary = replay(&options, &[&trace]);
         let marks = ["flow_fin", "flow_rst"]
             .map(|rule| count(&summary, &format!("/alerts/by_rule/{rule}")));

@@ -10,7 +10,7 @@ fn what_is_forgotten_is_no_error() {
     let folder = Folder::new();
     let (trace, _) = folder.generate("x.pcap", "--packets 8k --flows 600 --attacks all");
     let absent = |options: &str| {
-        let options = format!("--verify --flows 20k --fp-rate 1e-6 {options}");
+        let options = format!("--preset paper --verify --flows 20k --fp-rate 1e-6 {options}");
         let summary = replay(&options, &[&trace]);
         let errors = &summary["errors"];
         for kind in
@@ -42,7 +42,7 @@ fn stores_recycle_with_as_many_flows_as_they_are_made_for() {
     let folder = Folder::new();
     let (trace, _) = folder.generate("x.pcap", "--packets 40k --flows 8k");
     for (expire, flows_per_cycle) in [("recycle", 2000.0), ("two-phase", 1000.0)] {
-        let summary = replay(&format!("--flows 2k --expire {expire}"), &[&trace]);
+        let summary = replay(&format!("--preset paper --flows 2k --expire {expire}"), &[&trace]);
         let at = summary["store"]["recycle_at"].as_str().expect("a threshold");
         let fill: f64 = at.strip_prefix("fill:").expect("a fill").parse().expect("a number");
         // ρ = 6/9.6 flows per cell: the default layout has k = 6.

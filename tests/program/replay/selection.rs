@@ -33,7 +33,7 @@ fn a_filter_keeps_what_tcpdump_would() {
     let folder = Folder::new();
     let path = folder.write("x.pcap", trace().bytes());
     let filtered = |filter: &str| {
-        let line = "replay --json --quiet --filter";
+        let line = "replay --json --quiet --preset paper --filter";
         let mut command = crate::runner::command(line, &[]);
         let output = command.arg(filter).arg(&path).output().unwrap();
         serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap()
@@ -58,7 +58,7 @@ fn watching_shows_every_step_of_a_flow_and_of_no_other() {
         "ACK: fcf says closed (right), stays",
     ];
     for (ends, workers) in [("192.0.2.1,192.0.2.2", 1), ("192.0.2.2,192.0.2.1", 3)] {
-        let line = format!("replay --preset operator --workers {workers} --watch {ends}");
+        let line = format!("replay --workers {workers} --watch {ends}");
         let page = stdout(&acsm(&line, &[&path]));
         let shown: Vec<&str> = page.lines().filter(|line| line.contains(" says ")).collect();
         assert_eq!(shown.len(), steps.len(), "{page}");
@@ -87,7 +87,8 @@ fn watching_shows_the_truth_where_the_store_is_wrong() {
         .next()
         .expect("inspect shows the busiest pairs");
     let line = format!(
-        "replay --backend dbf --layout spread --expire none --memory 1KiB --watch {src},{dst}"
+        "replay --preset paper --backend dbf --layout spread --expire none --memory 1KiB \
+         --watch {src},{dst}"
     );
     let page = stdout(&acsm(&line, &[&path]));
     assert!(page.contains("WRONG, it is "), "1 KiB for 500 flows is never wrong?");

@@ -5,12 +5,13 @@ use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use acsm::engine::compare::{ComparePlan, Feedback, StoreRun};
+use acsm::engine::sample::DEFAULT_FLOWS;
 use acsm::engine::{ActiveRules, Alert, Phase, RunPlan, Sink, WatchStep};
 use acsm::flow::{FlowKeyKind, Keyer};
 use acsm::machine::{Preset, Rules};
 use acsm::seed::Seed;
 use acsm_filters::digest::HashKey;
-use acsm_filters::{Backend, Budget, Expire, LayoutKind, StoreSpec};
+use acsm_filters::{Backend, Budget, LayoutKind, StoreSpec};
 
 const IDLE_TIMEOUT_NANOS: u64 = 60_000_000_000;
 
@@ -27,6 +28,7 @@ pub fn replay_plan(backend: Backend, workers: usize) -> RunPlan {
             kind: FlowKeyKind::Pair,
             vlan_in_key: false,
             hash_key: HashKey::from_seed(1),
+            pairs_directions: false,
         },
         phase: Phase::Nanos(IDLE_TIMEOUT_NANOS),
         startup_nanos: IDLE_TIMEOUT_NANOS,
@@ -36,6 +38,7 @@ pub fn replay_plan(backend: Backend, workers: usize) -> RunPlan {
         workers,
         top_talkers: false,
         verify: false,
+        sample: Some(DEFAULT_FLOWS),
         stopwatch: nanos,
     }
 }
@@ -56,7 +59,7 @@ pub fn compare_plan(plan: RunPlan, backends: &[Backend], fp_rates: &[f64]) -> Co
     ComparePlan {
         runs: backends.iter().flat_map(of_store).collect(),
         seeds: vec![plan.seed],
-        timed: plan.store.expire == Expire::Timer,
+        timed: plan.store.expire.is_timed(),
         threads: plan.workers,
         flows_expected: 1 << 16,
         active: plan.active,

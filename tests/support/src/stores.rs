@@ -3,8 +3,8 @@
 
 use acsm::flow::FlowKey;
 use acsm_filters::{
-    Backend, Bhbf, BhbfRule, Dbf, Erase, Exact, Expire, Fcf, Kbf, KbfRule, Recycling, Sbf, SbfRule,
-    Sizing, Store, StoreError, StoreSpec,
+    Backend, Bhbf, BhbfRule, Dbf, Erase, Exact, Expire, Fcf, HALVES, Kbf, KbfRule, Recycling,
+    STAMPS, Sbf, SbfRule, Sizing, Store, StoreError, StoreSpec, UNTIMED,
 };
 
 /// What distinguishes two flows beyond the digest: nothing, or the full key.
@@ -39,23 +39,25 @@ pub trait StoreVisitor {
 /// states.
 pub fn with_store<V: StoreVisitor>(spec: &StoreSpec, visitor: V) -> Result<V::Output, StoreError> {
     let sizing = spec.sizing()?;
-    let (sizing, states, timed) = (&sizing, spec.states, spec.expire == Expire::Timer);
+    let (sizing, states, timed) = (&sizing, spec.states, spec.expire.is_timed());
     let kbf = || KbfRule::new(states, spec.decode);
     let (sbf, bhbf) = (SbfRule::<8>::new(spec.sbf), BhbfRule::new(states));
-    Ok(match (spec.backend, timed) {
-        (Backend::Kbf, true) => visitor.visit(|| Kbf::<8, true>::new(kbf(), sizing)),
-        (Backend::Sbf, true) => visitor.visit(|| Sbf::<8, true>::new(sbf, sizing)),
-        (Backend::Bhbf, true) => visitor.visit(|| Bhbf::<true>::new(bhbf, sizing)),
-        (Backend::Dbf, true) => visitor.visit(|| Dbf::<2, true>::new(states, sizing)),
-        (Backend::Fcf, true) => visitor.visit(|| Fcf::<true>::new(states, sizing)),
-        (Backend::Kbf, false) => recycling(sizing, visitor, || Kbf::<8, false>::new(kbf(), sizing)),
-        (Backend::Sbf, false) => recycling(sizing, visitor, || Sbf::<8, false>::new(sbf, sizing)),
-        (Backend::Bhbf, false) => recycling(sizing, visitor, || Bhbf::<false>::new(bhbf, sizing)),
-        (Backend::Dbf, false) => {
-            recycling(sizing, visitor, || Dbf::<2, false>::new(states, sizing))
-        }
-        (Backend::Fcf, false) => visitor.visit(|| Fcf::<false>::new(states, sizing)),
+    Ok(match (spec.backend, spec.expire) {
         (Backend::Exact, _) => visitor.visit(|| Exact::<FlowKey>::growing(sizing, timed)),
+        (Backend::Fcf, _) if timed => visitor.visit(|| Fcf::<true>::new(states, sizing)),
+        (Backend::Fcf, _) => visitor.visit(|| Fcf::<false>::new(states, sizing)),
+        (Backend::Kbf, Expire::Stamps) => visitor.visit(|| Kbf::<8, STAMPS>::new(kbf(), sizing)),
+        (Backend::Sbf, Expire::Stamps) => visitor.visit(|| Sbf::<8, STAMPS>::new(sbf, sizing)),
+        (Backend::Bhbf, Expire::Stamps) => visitor.visit(|| Bhbf::<STAMPS>::new(bhbf, sizing)),
+        (Backend::Dbf, Expire::Stamps) => visitor.visit(|| Dbf::<2, STAMPS>::new(states, sizing)),
+        (Backend::Kbf, Expire::Timer) => visitor.visit(|| Kbf::<8, HALVES>::new(kbf(), sizing)),
+        (Backend::Sbf, Expire::Timer) => visitor.visit(|| Sbf::<8, HALVES>::new(sbf, sizing)),
+        (Backend::Bhbf, Expire::Timer) => visitor.visit(|| Bhbf::<HALVES>::new(bhbf, sizing)),
+        (Backend::Dbf, Expire::Timer) => visitor.visit(|| Dbf::<2, HALVES>::new(states, sizing)),
+        (Backend::Kbf, _) => recycling(sizing, visitor, || Kbf::<8, UNTIMED>::new(kbf(), sizing)),
+        (Backend::Sbf, _) => recycling(sizing, visitor, || Sbf::<8, UNTIMED>::new(sbf, sizing)),
+        (Backend::Bhbf, _) => recycling(sizing, visitor, || Bhbf::<UNTIMED>::new(bhbf, sizing)),
+        (Backend::Dbf, _) => recycling(sizing, visitor, || Dbf::<2, UNTIMED>::new(states, sizing)),
     })
 }
 

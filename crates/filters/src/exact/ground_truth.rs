@@ -216,6 +216,15 @@ impl<K: Copy + Eq + Send> Store for GroundTruth<K> {
         Found { answer, settled: false, handle: flow }
     }
 
+    /// Without a number for the flow, if it has none.
+    fn has(&mut self, place: &ExactPlace<K>, now: Epoch) -> bool {
+        self.advance(now);
+        let is_it =
+            |slot: u32| self.entries.get(slot as usize).is_some_and(|entry| entry.key == place.key);
+        let slot = self.index.find(place.tag, is_it);
+        slot.and_then(|slot| self.alive_entry(slot)).is_some()
+    }
+
     #[inline]
     fn touch(&mut self, _place: &ExactPlace<K>, found: &Found<u32>, stamp: Stamp) {
         if let Some(entry) = self.alive_entry(found.handle) {

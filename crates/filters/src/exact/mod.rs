@@ -235,6 +235,12 @@ impl<K: Copy + Eq + Send> Store for Exact<K> {
         if evicts { Insertion::Evicted } else { Insertion::STORED }
     }
 
+    /// Capped: without the eviction of a live flow.
+    #[inline]
+    fn has_room(&self) -> bool {
+        !self.capped || self.idle.alive() < self.capacity as u64
+    }
+
     fn modify(
         &mut self,
         place: &ExactPlace<K>,

@@ -8,11 +8,13 @@
 //!
 //! A flow whose four slots are taken moves others. The search goes breadth first from these slots
 //! to the nearest free one, and only then moves anything: along the shortest path, each flow to
-//! another of its own four slots. Without a path nothing changes. A small table is searched
-//! completely, so "full" means that no arrangement of its flows has room. In a large one a search
-//! is limited to a number of slots that is far more than it takes at the planned load; and all
-//! searches together share a budget, so that a full table under a flood of new flows does not
-//! become slow.
+//! another of its own four slots. Without a path nothing changes.
+//!
+//! A full table must not become slow under a flood of new flows. Every insertion may examine the
+//! four slots of its flow and the twelve other slots of the flows in them. To search further takes
+//! an allowance, which every success refills and a failure sets to zero. While it lasts, a small
+//! table is searched completely, so that "full" means that no arrangement of its flows has room; and
+//! a large one up to a number of slots that is far more than it takes at the planned load.
 
 use super::windows::{Slot, Slots, Window};
 use crate::aging::Epoch;
@@ -96,40 +98,36 @@ const fn difference(a: u32, b: u32, n: u32) -> u32 {
     if a >= b { a - b } else { a + (n - b) }
 }
 
-/// The most slots that most searches examine…
+/// The most slots in use that most searches examine…
 const NODES_FEW: usize = 128;
 /// …and the most that one does: at the planned load it takes 80 on average, at 95 % 400.
 const NODES_MAX: usize = 2048;
-/// The slots that each insertion adds to the budget…
-const EARNED: i64 = 192;
+/// The slots that each success adds to the allowance…
+const EARNED: usize = 192;
 /// …and the most that is saved up.
-const SAVED_MAX: i64 = 1 << 17;
-/// What a slot costs that the longest search examined in vain: the table is full, so that the next
-/// searches would be in vain too.
-const COST_IN_VAIN: i64 = 8;
+const SAVED_MAX: usize = 1 << 17;
 
-/// How many slots searches may still examine. None while it is below 0.
+/// How many slots in use searches may still go on from, beside the four that each begins with.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct SearchBudget(i64);
+pub(super) struct SearchAllowance(usize);
 
-impl SearchBudget {
-    pub(super) const FULL: SearchBudget = SearchBudget(SAVED_MAX);
+impl SearchAllowance {
+    pub(super) const FULL: SearchAllowance = SearchAllowance(SAVED_MAX);
 
-    /// One more insertion.
-    #[inline]
-    pub(super) fn earn(&mut self) {
-        self.0 = SAVED_MAX.min(self.0 + EARNED);
-    }
-
-    /// The most that a search may examine, if N is what it has room for.
+    /// The most slots in use that a search may examine, if N is what it has room for.
     fn limit<const N: usize>(self) -> usize {
-        usize::try_from(self.0).map_or(0, |left| left.min(N))
+        N.min(2 * FCF_WINDOW_SLOTS + self.0)
     }
 
-    /// A search examined so many slots.
-    fn spend<const N: usize>(&mut self, examined: usize, found: bool) {
-        let in_vain = !found && N == NODES_MAX && examined == N;
-        self.0 -= examined as i64 * if in_vain { COST_IN_VAIN } else { 1 };
+    /// A search examined so many slots in use.
+    fn spend(&mut self, examined: usize) {
+        self.0 = self.0.saturating_sub(examined.saturating_sub(2 * FCF_WINDOW_SLOTS));
+    }
+
+    /// Notes an insertion, and whether it found room.
+    #[inline]
+    fn note(&mut self, found_room: bool) {
+        self.0 = if found_room { SAVED_MAX.min(self.0 + EARNED) } else { 0 };
     }
 }
 
@@ -191,27 +189,37 @@ impl<const TIMED: bool, L: LineArray> Search<'_, TIMED, L> {
     pub(super) fn free_slot(
         &mut self,
         homes: [Window; 2],
-        budget: &mut SearchBudget,
+        allowance: &mut SearchAllowance,
     ) -> Option<(Slot, u8)> {
         let is_free = |(slot, _): &(Slot, u8)| self.slots.is_free(*slot, self.now);
         let free = self.slots.slots_of(homes).into_iter().find(is_free);
-        // The long queue takes time to set up: few searches need it, and none in a table that has
-        // been full for some time.
-        free.or_else(|| self.make_room::<NODES_FEW>(homes, budget)).or_else(|| {
-            match budget.limit::<NODES_MAX>() < NODES_MAX {
-                true => None,
-                false => self.make_room::<NODES_MAX>(homes, budget),
-            }
-        })
+        let free = free.or_else(|| self.make_room(homes, allowance));
+        allowance.note(free.is_some());
+        free
     }
 
-    /// Frees one of four slots in use, if there is a path to a free slot that examines at most N.
-    fn make_room<const N: usize>(
+    /// Frees one of four slots in use, if the allowance suffices to find a path to a free slot. The
+    /// long queue takes time to set up: few searches need it, and none in a table that has been full
+    /// for some time.
+    fn make_room(
         &mut self,
         homes: [Window; 2],
-        budget: &mut SearchBudget,
+        allowance: &mut SearchAllowance,
     ) -> Option<(Slot, u8)> {
-        let len_max = budget.limit::<N>();
+        let free = self.make_room_within::<NODES_FEW>(homes, allowance);
+        match free.is_none() && allowance.limit::<NODES_MAX>() > NODES_FEW {
+            true => self.make_room_within::<NODES_MAX>(homes, allowance),
+            false => free,
+        }
+    }
+
+    /// The same, examining at most N slots in use.
+    fn make_room_within<const N: usize>(
+        &mut self,
+        homes: [Window; 2],
+        allowance: &mut SearchAllowance,
+    ) -> Option<(Slot, u8)> {
+        let len_max = allowance.limit::<N>();
         let mut queue = SearchQueue::<N>::new(self.places.slots_per_line);
         for (slot, offset) in self.slots.slots_of(homes) {
             queue.push(Node { slot, offset, from: ROOT }, len_max);
@@ -222,7 +230,7 @@ impl<const TIMED: bool, L: LineArray> Search<'_, TIMED, L> {
             path_end = self.search_from(&mut queue, next, len_max);
             next += 1;
         }
-        budget.spend::<N>(queue.len, path_end.is_some());
+        allowance.spend(queue.len);
         Some(self.shift(&queue, path_end?))
     }
 

@@ -20,7 +20,7 @@ use crate::spec::{FCF_WINDOW_SLOTS, FCF_WINDOWS, Sizing, fcf_fingerprints};
 use crate::state::{Lookup, State};
 use crate::stats::StoreStats;
 use crate::store::{Found, Insertion, Lines, Store};
-use cuckoo::{Places, Search, SearchBudget};
+use cuckoo::{Places, Search, SearchAllowance};
 use windows::{Slot, Slots};
 
 /// A fingerprint cuckoo filter: one slot per flow, in one of two windows of two adjacent slots.
@@ -84,7 +84,9 @@ use windows::{Slot, Slots};
 pub struct Fcf<const TIMED: bool, L = OwnedLines> {
     places: Places,
     slots: Slots<TIMED, L>,
-    budget: SearchBudget,
+    allowance: SearchAllowance,
+    /// How many flows this shard was planned for.
+    flows_planned: u64,
     counts: StoreStats,
 }
 
@@ -135,7 +137,8 @@ impl<const TIMED: bool, L: LineArray> Fcf<TIMED, L> {
             lines: slots.lines(),
             slots_per_line: slots.slots_per_line(),
         };
-        Fcf { places, slots, budget: SearchBudget::FULL, counts: StoreStats::default() }
+        let (allowance, counts) = (SearchAllowance::FULL, StoreStats::default());
+        Fcf { places, slots, allowance, flows_planned: sizing.flows_per_shard(), counts }
     }
 
     /// The slots that match a flow. Without branches: which slot it is cannot be predicted.
@@ -238,15 +241,20 @@ impl<const TIMED: bool, L: LineArray> Store for Fcf<TIMED, L> {
         self.slots.renew_marks(now);
         let present = self.matches(place, now).slots != 0;
         self.counts.inserts_of_present += u64::from(present);
-        self.budget.earn();
         let mut search = Search { slots: &mut self.slots, places: &self.places, now };
-        let Some((free, offset)) = search.free_slot(place.homes, &mut self.budget) else {
+        let Some((free, offset)) = search.free_slot(place.homes, &mut self.allowance) else {
             self.counts.full += 1;
             return Insertion::Full;
         };
         self.slots.fill(free, self.places.value(place, offset, state), stamp);
         self.counts.inserted += 1;
         Insertion::STORED
+    }
+
+    /// Stale slots that no sweep has cleared yet count as in use.
+    #[inline]
+    fn has_room(&self) -> bool {
+        self.slots.usage().occupied < self.flows_planned
     }
 
     fn modify(

@@ -186,7 +186,9 @@ impl<'a, const TIMED: bool> Slots<TIMED, &'a mut [Line]> {
         slot_bits: u32,
     ) -> Result<Self, StoreError> {
         let format = Format::new(slot_bits, TIMED);
-        let table = LineTable::over(bytes, format.lines(slots), |line| format.in_use(line))?;
+        let table = LineTable::over(bytes, format.lines(slots), |lines| {
+            Usage::of(lines.iter().map(|line| format.in_use(line)).sum())
+        })?;
         Ok(Slots { table, format, marks_from: None })
     }
 }

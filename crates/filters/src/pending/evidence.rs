@@ -109,9 +109,20 @@ impl Sum {
     }
 }
 
+impl Segment {
+    /// Whether it is a plain segment.
+    #[inline]
+    pub const fn is_plain(self) -> bool {
+        matches!(self, Segment::Plain(..))
+    }
+}
+
 impl Evidence {
     /// Nobody is noted.
     pub const NONE: Evidence = Evidence { ends: 0, sum: Sum(0) };
+
+    /// Both ends are noted: the flow has proved itself some other way.
+    pub const COMPLETE: Evidence = Evidence { ends: BOTH, sum: Sum(0) };
 
     /// The width of evidence in a slot.
     pub(super) const BITS: u32 = ENDS_BITS + Sum::BITS;
@@ -144,6 +155,12 @@ impl Evidence {
     #[inline]
     pub const fn has(self, end: End) -> bool {
         self.ends & end.bit() != 0
+    }
+
+    /// Whether this is a plain segment of an end that is noted already.
+    #[inline]
+    pub const fn has_heard(self, segment: Segment) -> bool {
+        matches!(segment, Segment::Plain(end, _) if self.has(end))
     }
 
     /// The same from the other end's point of view.

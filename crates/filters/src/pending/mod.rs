@@ -50,7 +50,7 @@
 //!
 //! A flow that the store refuses, or that lingers after its end, is [`put`](PendingTable::put) as well.
 //! Where the two directions of a connection are two flows, a packet of one is evidence for the other:
-//! see [`reverse`](PendingTable::reverse).
+//! see [`evidence_of_reverse`](PendingTable::evidence_of_reverse).
 //!
 //! # Implementation
 //!
@@ -138,10 +138,10 @@ struct Place {
     tag: u32,
 }
 
-/// What the position bits of the two directions of a connection differ by.
-const REVERSE: u64 = u64::from_be_bytes(*b"backward");
 /// The width of [`FlowId::salt`].
 const SALT_BITS: u32 = 28;
+/// One line of each shard.
+const LINES_BYTES: u64 = (FlowId::SHARDS * LINE_BYTES) as u64;
 /// The fewest slots of all shards by default.
 const DEFAULT_SLOTS_MIN: u64 = 64 << 10;
 
@@ -155,9 +155,15 @@ impl PendingTable {
         if slots > DEFAULT_SLOTS_MIN { slots } else { DEFAULT_SLOTS_MIN }
     }
 
+    /// The most slots that all shards can have together in this many bytes: whole lines, equally many
+    /// in each shard.
+    pub const fn slots_in(bytes: u64) -> u64 {
+        bytes / LINES_BYTES * (FlowId::SHARDS * SLOTS) as u64
+    }
+
     /// The bits that all shards take, with this many slots together.
     pub const fn bits(slots: u64) -> u64 {
-        lines_per_shard(slots).saturating_mul((FlowId::SHARDS * LINE_BYTES * 8) as u64)
+        lines_per_shard(slots).saturating_mul(8 * LINES_BYTES)
     }
 
     /// An empty shard: one of equal parts of `slots`, rounded up to whole lines.
@@ -223,14 +229,7 @@ impl PendingTable {
         self.stats.retired += u64::from(self.take_out(lookup));
     }
 
-    /// The same connection in the other direction, where directions are flows of their own: both are
-    /// in the same shard and the same line. To be applied to the digest of the sorted ends.
-    #[inline]
-    pub const fn reverse(id: FlowId) -> FlowId {
-        FlowId(id.0 ^ REVERSE as u128)
-    }
-
-    /// The evidence that the flow's reverse direction has, as that of the flow: what a directed flow
+    /// The evidence that the flow's [reverse](FlowId::reverse) direction has, as that of the flow: what a directed flow
     /// begins with.
     #[inline]
     pub fn evidence_of_reverse(&self, lookup: &PendingLookup) -> Evidence {
@@ -311,7 +310,7 @@ impl PendingTable {
 impl Place {
     #[inline]
     const fn reverse(self) -> Place {
-        Place { tag: self.tag ^ REVERSE as u32 & slots::TAG_MASK, ..self }
+        Place { tag: self.tag ^ FlowId::REVERSE as u32 & slots::TAG_MASK, ..self }
     }
 }
 

@@ -152,15 +152,6 @@ pub enum SpecError {
         /// The setting.
         setting: Setting,
     },
-    /// A text that names no gate.
-    #[error("no such gate: there are bloom, bloom-1, bloom-2 and bloom-3, each with `,recycle`")]
-    Gate,
-    /// A gate for no flows, or for too many.
-    #[error("a gate for {flows} flows: it can be made for 1 to about 4 billion")]
-    GateFlows {
-        /// The number of flows.
-        flows: u64,
-    },
     /// Bits that nothing would ever clear.
     #[error("dbf without counters never forgets unless it ages or recycles")]
     NeverEmptied,

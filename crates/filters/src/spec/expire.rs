@@ -7,8 +7,12 @@ use super::SpecError;
 /// How idle flows leave the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Expire {
-    /// Cells not touched in this epoch or the last are empty (ACSM 2006 §3.2).
+    /// Flows not touched in this epoch or the last are gone. Cells have two halves that change with
+    /// the epoch, the active one and that of the epoch before; the slot of a flow has a stamp.
     Timer,
+    /// Cells not touched in this epoch or the last are empty (ACSM 2006 §3.2): each has a stamp. In
+    /// stores without cells the same as `Timer`.
+    Stamps,
     /// All at once, when the store is full.
     Recycle,
     /// By halves: when the active half is full it is frozen, and the frozen one emptied for it.
@@ -22,6 +26,7 @@ impl Expire {
     pub const fn name(self) -> &'static str {
         match self {
             Expire::Timer => "timer",
+            Expire::Stamps => "stamps",
             Expire::Recycle => "recycle",
             Expire::TwoPhase => "two-phase",
             Expire::None => "none",
@@ -31,6 +36,11 @@ impl Expire {
     /// The number of arrays that the cells of a shard are cut into.
     pub const fn phases(self) -> u64 {
         if matches!(self, Expire::TwoPhase) { 2 } else { 1 }
+    }
+
+    /// Whether flows leave by time.
+    pub const fn is_timed(self) -> bool {
+        matches!(self, Expire::Timer | Expire::Stamps)
     }
 
     /// Whether stores empty themselves when they are full.

@@ -18,16 +18,17 @@
 //! let format =
 //!     CellFormat { cell_bits: 8, hashes: 7, layout: LayoutKind::Blocked(2), expire: Expire::Timer };
 //! let footprint = format.in_bits(8e6).ok_or("too small")?;
-//! assert_eq!((format.cells_per_line(), footprint.cells), (48, 749_568.0));
+//! assert_eq!((format.cells_per_line(), footprint.cells), (30, 468_480.0));
 //! # Ok::<(), &str>(())
 //! ```
 //!
 //! # Implementation
 //!
 //! A store is cut into [`FlowId::SHARDS`] shards, each of one array of lines, or of two in two
-//! phases. A line has [`LINE_BYTES`]. With a timer it holds an epoch of 32 bits, and 2 bits of
-//! stamp for each cell; the rest is cells. In `fcf` the epoch has 12 bits, and the stamp of a slot
-//! one.
+//! phases. A line has [`LINE_BYTES`]. If flows leave by time, a line of cells holds an epoch of 32
+//! bits, and what else that takes: [`Expire::Timer`] a second half with as many cells as the first,
+//! [`Expire::Stamps`] 2 bits of stamp for each cell. A line of `fcf` holds an epoch of 12 bits for
+//! either, and one bit of stamp for each slot.
 
 use super::{Expire, LayoutKind};
 use crate::aging::ShortMark;
@@ -59,28 +60,31 @@ const ENTRIES_LEAST: f64 = 2.0;
 const LINE_BITS: usize = 8 * LINE_BYTES;
 const SHARDS: f64 = FlowId::SHARDS as f64;
 
-/// Bits of a line that cells share with their stamps.
+/// Bits of a line for cells, and for their stamps or other halves.
 const fn shared_bits(expire: Expire) -> usize {
     match expire {
-        Expire::Timer => LINE_BITS - 32,
+        Expire::Timer | Expire::Stamps => LINE_BITS - 32,
         Expire::Recycle | Expire::TwoPhase | Expire::None => LINE_BITS,
     }
 }
 
-/// Bits of the stamp of a cell.
+/// Bits of the stamp of a cell that has one.
 const fn stamp_bits(expire: Expire) -> usize {
-    if matches!(expire, Expire::Timer) { 2 } else { 0 }
+    if expire.is_timed() { 2 } else { 0 }
 }
 
-/// How many cells fit a line.
+/// How many cells fit a line, or each of its halves.
 pub const fn cells_per_line(cell_bits: u32, expire: Expire) -> usize {
-    shared_bits(expire) / (cell_bits as usize + stamp_bits(expire))
+    match expire {
+        Expire::Timer => shared_bits(expire) / 2 / cell_bits as usize,
+        _ => shared_bits(expire) / (cell_bits as usize + stamp_bits(expire)),
+    }
 }
 
 /// Bits of a line that slots of `fcf` share with their stamps, and those of a stamp.
 const fn fcf_line_bits(expire: Expire) -> (usize, usize) {
     match expire {
-        Expire::Timer => (LINE_BITS - ShortMark::BITS as usize, 1),
+        Expire::Timer | Expire::Stamps => (LINE_BITS - ShortMark::BITS as usize, 1),
         Expire::Recycle | Expire::TwoPhase | Expire::None => (LINE_BITS, 0),
     }
 }
@@ -105,7 +109,8 @@ pub const fn fcf_fingerprints(slot_bits: u32, states: usize) -> u64 {
 /// The memory of a store: totals over all shards and phases.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Footprint {
-    /// Cells that flows can hash to (entries of `exact`, slots of `fcf`).
+    /// Cells that flows can hash to, those of one half if there are two (entries of `exact`, slots
+    /// of `fcf`).
     pub cells: f64,
     /// Cells per flow (0 for `exact`; for `fcf` the two windows that a flow can be in).
     pub hashes: usize,
@@ -139,12 +144,13 @@ pub struct CellFormat {
     pub hashes: usize,
     /// Where the cells of a flow lie.
     pub layout: LayoutKind,
-    /// How flows expire: a timer takes stamps, two phases take two arrays per shard.
+    /// How flows expire: a timer takes a second half in each line, stamps take bits, two phases take
+    /// two arrays per shard.
     pub expire: Expire,
 }
 
 impl CellFormat {
-    /// How many cells fit a line.
+    /// How many cells fit a line, or each of its halves.
     pub const fn cells_per_line(&self) -> usize {
         cells_per_line(self.cell_bits, self.expire)
     }

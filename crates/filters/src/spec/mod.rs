@@ -21,7 +21,7 @@
 //! | file | what |
 //! |---|---|
 //! | `backend` | the table of stores: names, descriptions, capabilities |
-//! | `expire`, `layout`, `gate` | settings of a store |
+//! | `expire`, `layout` | settings of a store |
 //! | `sizing` | cells and hashes for a rate or a memory budget, within limits |
 //! | `footprint` | how lines are divided into cells, slots and stamps |
 //! | `error` | why a store cannot be made |
@@ -30,7 +30,6 @@ mod backend;
 mod error;
 mod expire;
 mod footprint;
-mod gate;
 mod layout;
 mod sizing;
 
@@ -42,8 +41,9 @@ pub use footprint::{
     CellFormat, EXACT_FLOW_BYTES, FCF_WINDOW_SLOTS, Footprint, LINE_BYTES, SlotFormat,
     cells_per_line, fcf_fingerprints, fcf_slots_per_line,
 };
-pub use gate::GateSpec;
 pub use layout::{BLOCKED_LINES_LIMIT, LayoutKind, UnknownLayout};
+
+use crate::digest::FlowId;
 
 /// What decides how much memory a store gets.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -102,10 +102,8 @@ pub struct StoreSpec {
     pub sbf: SbfRules,
     /// Decoding of `kbf`.
     pub decode: KbfDecode,
-    /// Whether `dbf` counts; without, cells are single bits and only the timer empties them.
+    /// Whether `dbf` counts; without, cells are single bits that only age empties.
     pub dbf_counters: bool,
-    /// What flows pass before they enter the store, if anything.
-    pub gate: Option<GateSpec>,
     /// Slots of the pending table before the store, if there is one. It is not part of the sizing.
     pub pending: Option<u64>,
 }
@@ -113,13 +111,16 @@ pub struct StoreSpec {
 /// What a [`StoreSpec`] comes to: totals over all shards.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sizing {
-    /// Cells that flows can hash to (entries for `exact`, slots for `fcf`).
+    /// Peak number of flows alive at once, as planned.
+    pub flows: u64,
+    /// Cells that flows can hash to, those of one half if there are two (entries for `exact`, slots
+    /// for `fcf`).
     pub cells: u64,
     /// Cells per flow (0 for `exact`; for `fcf` the two windows that a flow can be in).
     pub hashes: usize,
     /// Bits of a cell, without its stamp.
     pub cell_bits: u32,
-    /// Cells of one line (0 for `exact`).
+    /// Cells of one line, or of each of its halves (0 for `exact`).
     pub cells_per_line: usize,
     /// Where the cells of a flow lie.
     pub layout: LayoutKind,
@@ -129,14 +130,21 @@ pub struct Sizing {
     pub recycle_at: Option<RecycleAt>,
     /// Whether the flow that made it full stays.
     pub retain: bool,
-    /// All that is allocated for the store: cells, stamps, marks, padding, a gate.
+    /// All that is allocated for the store: cells, stamps, marks, padding.
     pub bits: u64,
-    /// Those of them that are the gate's.
-    pub gate_bits: u64,
     /// Bits per flow at the planned number of flows.
     pub bits_per_flow: f64,
     /// Tables for decoding, which do not grow with flows: not in `bits`.
     pub table_bits: u64,
+}
+
+impl Sizing {
+    /// How many of the planned flows a shard should have room for: its share, and two standard
+    /// deviations, because shards do not get equally many.
+    pub fn flows_per_shard(&self) -> u64 {
+        let mean = self.flows as f64 / FlowId::SHARDS as f64;
+        (mean + 2.0 * mean.sqrt()).ceil() as u64
+    }
 }
 
 /// No store takes more than this: 64 GiB.
@@ -184,7 +192,6 @@ impl StoreSpec {
             sbf: SbfRules::Stateful,
             decode: KbfDecode::AllPairs,
             dbf_counters: true,
-            gate: None,
             pending: None,
         }
     }

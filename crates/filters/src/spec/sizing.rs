@@ -28,9 +28,6 @@ const LINES_BYTES: u64 = SHARDS * LINE_BYTES as u64;
 impl StoreSpec {
     /// What it takes, or why it cannot be.
     pub fn sizing(&self) -> Result<Sizing, SpecError> {
-        if let Some(gate) = &self.gate {
-            return gate.sizing_with(self);
-        }
         self.check()?;
         match self.backend.info().storage {
             Storage::Entries => self.exact_sizing(),
@@ -145,7 +142,9 @@ impl StoreSpec {
         }
     }
 
-    /// m = −N ln P / ln² 2, as a float: no number of flows overflows it.
+    /// m = −N ln P / ln² 2, as a float: no number of flows overflows it. Each of two halves takes as
+    /// many, as all flows can send packets within one epoch. A lookup in both keeps the rate: an
+    /// absent flow found in either would be found in one filter of all flows.
     fn cells_for(&self, fp_rate: f64) -> f64 {
         (-(self.flows as f64) * fp_rate.ln() / (LN_2 * LN_2)).ceil()
     }
@@ -290,6 +289,7 @@ impl StoreSpec {
         }
         let table_bits = (self.backend.info().table_bits)(self.states);
         Ok(Sizing {
+            flows: self.flows,
             cells: footprint.cells as u64,
             hashes: footprint.hashes,
             cell_bits: footprint.cell_bits,
@@ -299,7 +299,6 @@ impl StoreSpec {
             recycle_at: None,
             retain: self.retain,
             bits: footprint.bits as u64,
-            gate_bits: 0,
             bits_per_flow: footprint.bits / self.flows as f64,
             table_bits,
         })
@@ -332,13 +331,18 @@ mod tests {
         for (fp_rate, cells_per_flow, hashes) in
             [(0.1, 4.7925, 3), (0.01, 9.5850, 7), (0.001, 14.3775, 10)]
         {
-            let sizing = kbf(1_000_000, Budget::FpRate(fp_rate)).sizing().unwrap();
-            assert_eq!((sizing.hashes, sizing.cell_bits), (hashes, 8));
-            let cells = sizing.cells as f64 / 1e6;
-            assert!((cells_per_flow..cells_per_flow + 3e-4).contains(&cells), "{cells}");
-            // 48 cells in 64 bytes.
-            assert!((sizing.bits_per_flow / (cells * 512.0 / 48.0) - 1.0).abs() < 1e-3);
-            assert_eq!(sizing.cells % (SHARDS * hashes as u64), 0);
+            // In 64 bytes 30 cells and as many in the other half, or 48 with stamps.
+            for (expire, cells_per_line) in [(Expire::Timer, 30.0), (Expire::Stamps, 48.0)] {
+                let of = kbf(1_000_000, Budget::FpRate(fp_rate));
+                let sizing = StoreSpec { expire, ..of }.sizing().unwrap();
+                assert_eq!((sizing.hashes, sizing.cell_bits), (hashes, 8));
+                let cells = sizing.cells as f64 / 1e6;
+                assert!((cells_per_flow..cells_per_flow + 3e-4).contains(&cells), "{cells}");
+                assert!(
+                    (sizing.bits_per_flow / (cells * 512.0 / cells_per_line) - 1.0).abs() < 1e-3
+                );
+                assert_eq!(sizing.cells % (SHARDS * hashes as u64), 0);
+            }
         }
     }
 
@@ -361,7 +365,7 @@ mod tests {
 
     const LAYOUTS: [LayoutKind; 3] =
         [LayoutKind::Spread, LayoutKind::Blocked(1), LayoutKind::Blocked(3)];
-    const EXPIRES: [Expire; 3] = [Expire::Timer, Expire::Recycle, Expire::TwoPhase];
+    const EXPIRES: [Expire; 4] = [Expire::Timer, Expire::Stamps, Expire::Recycle, Expire::TwoPhase];
 
     /// Every layout with every way to expire.
     fn variants(spec: StoreSpec) -> impl Iterator<Item = StoreSpec> {
@@ -383,13 +387,15 @@ mod tests {
                 }
             }
         }
-        let best = kbf(1_000_000, Budget::MemoryBytes(12_800_000));
+        let best =
+            StoreSpec { expire: Expire::Stamps, ..kbf(1_000_000, Budget::MemoryBytes(12_800_000)) };
         assert_eq!(best.sizing().unwrap().hashes, 7);
         for (bytes, expire, hashes) in [
-            (5_000_000, Expire::Timer, 4),
-            (7_000_000, Expire::Timer, 6),
+            (5_000_000, Expire::Stamps, 4),
+            (7_000_000, Expire::Stamps, 6),
             (7_000_000, Expire::None, 7),
-            (12_800_000, Expire::Timer, 8),
+            (12_800_000, Expire::Stamps, 8),
+            (12_800_000, Expire::Timer, 6),
         ] {
             let budget = Budget::MemoryBytes(bytes);
             let bhbf = StoreSpec { expire, budget, backend: Backend::Bhbf, ..best.clone() };
@@ -405,7 +411,7 @@ mod tests {
                 let sizing = spec.sizing().unwrap();
                 let load = sizing.hashes as f64 * 100_000.0 / sizing.cells as f64;
                 match sizing.recycle_at {
-                    None => assert_eq!(spec.expire, Expire::Timer),
+                    None => assert!(spec.expire.is_timed()),
                     Some(RecycleAt::Fill(fill)) => {
                         assert!((fill + (-load).exp() - 1.0).abs() < 1e-12)
                     }
@@ -414,10 +420,32 @@ mod tests {
                 assert_eq!(sizing.phases, if spec.expire == Expire::TwoPhase { 2 } else { 1 });
             }
         }
-        // As many cells, whatever the layout and the number of arrays, but for rounding.
+        // As many cells, whatever the layout and the number of arrays, but for rounding; of halves,
+        // in each.
         for spec in variants(kbf(1_000_000, Budget::FpRate(0.01))) {
             let cells = spec.sizing().unwrap().cells as f64 / 1e6;
             assert!((cells / 9.585 - 1.0).abs() < 2e-3, "{cells}, {spec:?}");
+        }
+    }
+
+    /// Each half is for all flows: 9.6 cells of 8 bits, and 30 of them with as many others in a line.
+    #[test]
+    fn halves_take_twice_the_cells_and_no_stamps() {
+        for (backend, bits_per_flow) in [
+            (Backend::Dbf, 40.9),
+            (Backend::Sbf, 163.6),
+            (Backend::Kbf, 163.6),
+            (Backend::Bhbf, 327.2),
+        ] {
+            let spec = StoreSpec { expire: Expire::Timer, ..StoreSpec::new(backend, 6) };
+            let sizing = spec.sizing().unwrap();
+            assert!((sizing.bits_per_flow / bits_per_flow - 1.0).abs() < 2e-3, "{sizing:?}");
+            assert_eq!((sizing.phases, sizing.recycle_at), (1, None));
+        }
+        // Stores without cells have a stamp for each flow either way.
+        for backend in [Backend::Exact, Backend::Fcf] {
+            let spec = |expire| StoreSpec { expire, ..StoreSpec::new(backend, 6) };
+            assert_eq!(spec(Expire::Timer).sizing(), spec(Expire::Stamps).sizing());
         }
     }
 
@@ -461,7 +489,8 @@ mod tests {
                 // exact and fcf have no layout; and in one line there is no room for 32 cells of
                 // 16 bits with stamps.
                 let crowded = |spec: &StoreSpec| hashes.is_some() && spec.layout.lines(2) == 1;
-                for of in variants.take(if one_shape { 1 } else { 9 }).filter(|spec| !crowded(spec))
+                for of in
+                    variants.take(if one_shape { 1 } else { 12 }).filter(|spec| !crowded(spec))
                 {
                     let spec =
                         |bytes| StoreSpec { budget: Budget::MemoryBytes(bytes), ..of.clone() };

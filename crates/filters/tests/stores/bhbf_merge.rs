@@ -2,7 +2,8 @@
 //! filters of different flows add up to the filter of both, while no count saturates.
 
 use acsm_filters::{
-    Backend, Bhbf, BhbfRule, Budget, Epoch, FlowId, Lookup, Random, Sizing, State, Store, StoreSpec,
+    Backend, Bhbf, BhbfRule, Budget, Epoch, Expire, FlowId, Lookup, Random, Sizing, State, Store,
+    StoreSpec, UNTIMED,
 };
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -37,12 +38,13 @@ fn flow(random: &mut Random) -> FlowId {
 /// A shard of some 20 cells.
 fn sizing() -> Sizing {
     let (budget, hashes) = (Budget::FpRate(0.3), Some(4));
-    StoreSpec { flows: 120, budget, hashes, ..StoreSpec::new(Backend::Bhbf, 16) }.sizing().unwrap()
+    let store = StoreSpec { expire: Expire::None, ..StoreSpec::new(Backend::Bhbf, 16) };
+    StoreSpec { flows: 120, budget, hashes, ..store }.sizing().unwrap()
 }
 
 /// The cells after these steps of the flows that `takes_part`.
 fn cells_after(lives: &[Life], order: &Order, takes_part: impl Fn(usize) -> bool) -> Vec<u32> {
-    let mut store = Bhbf::<false>::new(BhbfRule::new(16), &sizing()).unwrap();
+    let mut store = Bhbf::<UNTIMED>::new(BhbfRule::new(16), &sizing()).unwrap();
     let mut random = Random::new(1);
     let flows: Vec<FlowId> = lives.iter().map(|_| flow(&mut random)).collect();
     let mut steps = vec![0usize; lives.len()];

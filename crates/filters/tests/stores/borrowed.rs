@@ -1,10 +1,10 @@
 //! Stores over borrowed bytes: the bytes are the complete store, whatever they contain.
 
 use acsm_filters::{
-    Backend, Budget, Epoch, Expire, Kbf, KbfDecode, KbfRule, Lookup, Random, SbfRules, State,
-    Store, StoreError, StoreSpec, array_bytes,
+    Backend, Budget, Epoch, Expire, Kbf, KbfDecode, KbfRule, Lookup, Random, STAMPS, SbfRules,
+    State, Store, StoreError, StoreSpec, UNTIMED, array_bytes,
 };
-use acsm_filters::{Bhbf, BhbfRule, Dbf, Fcf, Sbf, SbfRule, Sizing};
+use acsm_filters::{Bhbf, BhbfRule, Dbf, Fcf, HALVES, Sbf, SbfRule, Sizing};
 
 use crate::support::{Flow, flows};
 
@@ -18,19 +18,39 @@ fn sizing(backend: Backend, expire: Expire) -> Sizing {
 /// Calls `$check` with the sizing of each structure and a function that makes it over bytes.
 macro_rules! for_every_store {
     ($check:ident) => {{
+        let stamps = |backend| sizing(backend, Expire::Stamps);
         let timer = |backend| sizing(backend, Expire::Timer);
         let none = |backend| sizing(backend, Expire::None);
         let kbf = || KbfRule::new(STATES, KbfDecode::AllPairs);
         let sbf = SbfRule::new(SbfRules::Stateful);
-        $check!(timer(Backend::Kbf), |bytes, sizing| Kbf::<8, true, _>::over(bytes, kbf(), sizing));
-        $check!(none(Backend::Kbf), |bytes, sizing| Kbf::<8, false, _>::over(bytes, kbf(), sizing));
-        $check!(timer(Backend::Sbf), |bytes, sizing| Sbf::<8, true, _>::over(bytes, sbf, sizing));
-        $check!(timer(Backend::Bhbf), |bytes, sizing| {
-            Bhbf::<true, _>::over(bytes, BhbfRule::new(STATES), sizing)
+        $check!(stamps(Backend::Kbf), |bytes, sizing| Kbf::<8, STAMPS, _>::over(
+            bytes,
+            kbf(),
+            sizing
+        ));
+        $check!(none(Backend::Kbf), |bytes, sizing| Kbf::<8, UNTIMED, _>::over(
+            bytes,
+            kbf(),
+            sizing
+        ));
+        $check!(stamps(Backend::Sbf), |bytes, sizing| Sbf::<8, STAMPS, _>::over(
+            bytes, sbf, sizing
+        ));
+        $check!(stamps(Backend::Bhbf), |bytes, sizing| {
+            Bhbf::<STAMPS, _>::over(bytes, BhbfRule::new(STATES), sizing)
         });
-        $check!(timer(Backend::Dbf), |bytes, sizing| Dbf::<2, true, _>::over(
+        $check!(stamps(Backend::Dbf), |bytes, sizing| Dbf::<2, STAMPS, _>::over(
             bytes, STATES, sizing
         ));
+        $check!(timer(Backend::Kbf), |bytes, sizing| {
+            Kbf::<8, HALVES, _>::over(bytes, kbf(), sizing)
+        });
+        $check!(timer(Backend::Bhbf), |bytes, sizing| {
+            Bhbf::<HALVES, _>::over(bytes, BhbfRule::new(STATES), sizing)
+        });
+        $check!(timer(Backend::Dbf), |bytes, sizing| {
+            Dbf::<2, HALVES, _>::over(bytes, STATES, sizing)
+        });
         $check!(timer(Backend::Fcf), |bytes, sizing| Fcf::<true, _>::over(bytes, STATES, sizing));
         $check!(none(Backend::Fcf), |bytes, sizing| Fcf::<false, _>::over(bytes, STATES, sizing));
     }};

@@ -2,8 +2,10 @@
 
 mod bhbf_merge;
 mod borrowed;
+mod cap;
 mod conformance;
 mod errors;
+mod halves;
 mod pending;
 mod pending_evidence;
 mod pending_rates;

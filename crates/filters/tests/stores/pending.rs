@@ -114,7 +114,7 @@ impl Pair {
     fn step(&mut self, step: Step) {
         let connection = self.connections[step.connection];
         let id = match (self.is_directed, step.end) {
-            (true, End::Backward) => PendingTable::reverse(connection),
+            (true, End::Backward) => connection.reverse(),
             _ => connection,
         };
         self.slow.advance(i64::from(self.now));
@@ -188,7 +188,7 @@ impl Pair {
     }
 
     fn slow_packet(&mut self, id: FlowId, packet: Packet, state: State, has_room: bool) -> Heard {
-        let reverse = PendingTable::reverse(id);
+        let reverse = id.reverse();
         let mut heard = match (self.slow.find(id), self.slow.find(reverse)) {
             (Some(flow), _) => flow.heard,
             (None, Some(flow)) if self.is_directed => flow.heard.reversed(),
@@ -207,7 +207,7 @@ impl Pair {
 
     fn check(&mut self) {
         for id in self.connections.clone() {
-            for id in [id, PendingTable::reverse(id)] {
+            for id in [id, id.reverse()] {
                 let (fast, slow) = (self.lookup(id).flow, self.slow.find(id));
                 assert_eq!(fast.map(|flow| flow.state), slow.map(|flow| flow.state));
                 if let (Some(fast), Some(slow)) = (fast, slow) {
@@ -249,4 +249,15 @@ fn the_table_is_the_slow_one() {
     let totals = totals.into_inner();
     // All kinds of ends have been tried.
     assert!(totals.lost.min(totals.admitted).min(totals.retired) > 500, "{totals:?}");
+}
+
+/// As many slots as fit, and no line more.
+#[test]
+fn slots_fit_the_bytes_that_they_are_asked_for() {
+    assert_eq!(PendingTable::slots_in(1023), 0);
+    for bytes in [1024, 1025, 100_000, 1 << 30] {
+        let slots = PendingTable::slots_in(bytes);
+        let taken = |slots| PendingTable::bits(slots) / 8;
+        assert!(taken(slots) <= bytes && taken(slots + 1) > bytes, "{slots} in {bytes}");
+    }
 }

@@ -3,20 +3,20 @@
 
 use acsm_filters::{
     Backend, Budget, Epoch, Expire, FlowId, Lookup, Random, RecycleAt, Recycling, Sbf, SbfRule,
-    SbfRules, Sizing, State, Store, StoreSpec,
+    SbfRules, Sizing, State, Store, StoreSpec, UNTIMED,
 };
 use acsm_model::recycling::{Cycle, Filter, Frozen, Retain, n_bounded};
 
 const NOW: Epoch = Epoch(0);
 const MESSAGES: usize = 400_000;
 
-type Shard = Recycling<Sbf<8, false>>;
+type Shard = Recycling<Sbf<8, UNTIMED>>;
 
 /// A shard, its sizing, and the number of cells of one of its arrays.
 fn shard(spec: &StoreSpec) -> (Shard, Sizing, u64) {
     let sizing = spec.sizing().unwrap();
     let rule = SbfRule::<8>::new(SbfRules::Stateful);
-    let make = || Sbf::<8, false>::new(rule, &sizing);
+    let make = || Sbf::<8, UNTIMED>::new(rule, &sizing);
     let cells = sizing.cells / (FlowId::SHARDS as u64 * sizing.phases);
     (Recycling::new(&sizing, make).unwrap(), sizing, cells)
 }

@@ -1,8 +1,9 @@
 //! What the tests share: flows, and any store that a specification can ask for.
 
 use acsm_filters::{
-    Backend, Bhbf, BhbfRule, Budget, Dbf, Exact, Expire, Fcf, FlowId, Found, Gated, Kbf, KbfRule,
-    Lookup, Random, Recycling, Sbf, SbfRule, Sizing, Store, StoreError, StoreSpec, array_bytes,
+    Backend, Bhbf, BhbfRule, Budget, Dbf, Exact, Expire, Fcf, FlowId, Found, HALVES, Kbf, KbfRule,
+    Lookup, Random, Recycling, STAMPS, Sbf, SbfRule, Sizing, Store, StoreError, StoreSpec, UNTIMED,
+    array_bytes,
 };
 
 /// A flow: its digest, and the number that is its key in exact tables.
@@ -82,28 +83,33 @@ pub fn unaligned_bytes(sizing: &Sizing) -> &'static mut [u8] {
     &mut bytes[odd..odd + needed]
 }
 
-/// Runs `user` with the store that `spec` asks for, with a gate in front of it if it has one.
+/// Runs `user` with the store that `spec` asks for.
 pub fn with_store<U: StoreUser>(spec: &StoreSpec, memory: Memory, user: U) -> U::Output {
     let sizing = spec.sizing().unwrap();
-    let (timed, states) = (spec.expire == Expire::Timer, spec.states);
-    let user = Ungated { gate: spec.gate.map(|gate| gate.sizing(spec).unwrap()), user };
+    let (timed, states) = (spec.expire.is_timed(), spec.states);
     let bytes = || unaligned_bytes(&sizing);
     /// A store of cells: of this width, if it has several, and with this rule.
     macro_rules! store {
         ($store:ident, [$($bits:literal)?], $rule:expr) => {
-            match (timed, memory) {
-                (true, Memory::Owned) => {
-                    user.run(|| $store::<$($bits,)? true>::new($rule, &sizing))
+            match (spec.expire, memory) {
+                (Expire::Stamps, Memory::Owned) => {
+                    user.run(|| $store::<$($bits,)? STAMPS>::new($rule, &sizing))
                 }
-                (true, Memory::Borrowed) => {
-                    user.run(|| $store::<$($bits,)? true, _>::over(bytes(), $rule, &sizing))
+                (Expire::Stamps, Memory::Borrowed) => {
+                    user.run(|| $store::<$($bits,)? STAMPS, _>::over(bytes(), $rule, &sizing))
                 }
-                (false, Memory::Owned) => {
-                    let array = || $store::<$($bits,)? false>::new($rule, &sizing);
+                (Expire::Timer, Memory::Owned) => {
+                    user.run(|| $store::<$($bits,)? HALVES>::new($rule, &sizing))
+                }
+                (Expire::Timer, Memory::Borrowed) => {
+                    user.run(|| $store::<$($bits,)? HALVES, _>::over(bytes(), $rule, &sizing))
+                }
+                (_, Memory::Owned) => {
+                    let array = || $store::<$($bits,)? UNTIMED>::new($rule, &sizing);
                     user.run(|| Recycling::new(&sizing, array))
                 }
-                (false, Memory::Borrowed) => {
-                    let array = || $store::<$($bits,)? false, _>::over(bytes(), $rule, &sizing);
+                (_, Memory::Borrowed) => {
+                    let array = || $store::<$($bits,)? UNTIMED, _>::over(bytes(), $rule, &sizing);
                     user.run(|| Recycling::new(&sizing, array))
                 }
             }
@@ -132,17 +138,5 @@ pub fn with_store<U: StoreUser>(spec: &StoreSpec, memory: Memory, user: U) -> U:
                 user.run(|| Fcf::<false, _>::over(bytes(), states, &sizing))
             }
         },
-    }
-}
-
-/// Puts a gate, or none, in front of a store.
-struct Ungated<U> {
-    gate: Option<Sizing>,
-    user: U,
-}
-
-impl<U: StoreUser> Ungated<U> {
-    fn run<S: Store<Key: FlowKey>>(self, make: impl Fn() -> Result<S, StoreError>) -> U::Output {
-        self.user.run(|| Gated::new(make()?, self.gate.as_ref()))
     }
 }

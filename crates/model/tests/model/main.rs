@@ -7,6 +7,7 @@ mod bloom_g;
 mod evidence;
 mod fcf;
 mod filters;
+mod halves;
 mod nonsense;
 mod recycling;
 mod special;

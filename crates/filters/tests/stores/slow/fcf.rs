@@ -12,6 +12,10 @@ pub struct SlowFcf {
     slots_per_line: usize,
     fingerprints: u128,
     timed: bool,
+    /// Whether the insertion that follows is refused…
+    expects_full: bool,
+    /// …and whether the last one was: only then it may be without need.
+    was_full: bool,
     counts: Counts,
 }
 
@@ -41,8 +45,16 @@ impl SlowFcf {
         };
         let lines = slots / slots_per_line;
         assert_eq!(lines * slots_per_line, slots);
-        let counts = Counts::default();
-        SlowFcf { entries: vec![], lines, slots_per_line, fingerprints, timed, counts }
+        SlowFcf {
+            entries: vec![],
+            lines,
+            slots_per_line,
+            fingerprints,
+            timed,
+            expects_full: false,
+            was_full: false,
+            counts: Counts::default(),
+        }
     }
 
     fn look(&self, flow: &Flow) -> Look {
@@ -138,10 +150,16 @@ impl Slow for SlowFcf {
     fn insert(&mut self, flow: &Flow, state: State, at: i64) {
         let look = self.look(flow);
         self.counts.inserts_of_present += u64::from(!self.of(flow).is_empty());
-        match self.fits(look) {
-            true => self.entries.push(Entry { look, state, touched: at }),
-            false => self.counts.full += 1,
+        let gives_up = std::mem::take(&mut self.expects_full) && self.was_full;
+        self.was_full = gives_up || !self.fits(look);
+        match self.was_full {
+            false => self.entries.push(Entry { look, state, touched: at }),
+            true => self.counts.full += 1,
         }
+    }
+
+    fn expect_full(&mut self) {
+        self.expects_full = true;
     }
 
     fn modify(&mut self, flow: &Flow, old: Lookup, new: State, at: i64) {

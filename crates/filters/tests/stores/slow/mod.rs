@@ -3,10 +3,11 @@
 //! with the crate but its vocabulary.
 
 pub mod bhbf;
+pub mod cap;
 pub mod dbf;
 pub mod exact;
 pub mod fcf;
-pub mod gate;
+pub mod halves;
 pub mod kbf;
 pub mod pending;
 pub mod recycling;
@@ -27,10 +28,20 @@ pub struct Counts {
     pub writes_to_absent: u64,
     pub saturations: u64,
     pub recycles: u64,
-    pub gate_held: u64,
-    pub gate_passed: u64,
-    pub gate_dont_know: u64,
-    pub gate_recycles: u64,
+}
+
+/// The counts of two stores together.
+pub fn sum(a: Counts, b: Counts) -> Counts {
+    Counts {
+        occupied: a.occupied + b.occupied,
+        aged: a.aged + b.aged,
+        evicted: a.evicted + b.evicted,
+        full: a.full + b.full,
+        inserts_of_present: a.inserts_of_present + b.inserts_of_present,
+        writes_to_absent: a.writes_to_absent + b.writes_to_absent,
+        saturations: a.saturations + b.saturations,
+        recycles: a.recycles + b.recycles,
+    }
 }
 
 /// A store; `at` is the epoch that a touch leaves: this one, or the one before.
@@ -41,6 +52,8 @@ pub trait Slow {
     fn insert(&mut self, flow: &Flow, state: State, at: i64);
     fn modify(&mut self, flow: &Flow, old: Lookup, new: State, at: i64);
     fn delete(&mut self, flow: &Flow, old: Lookup);
+    /// The insertion that follows was refused by a store that may give up its search for room.
+    fn expect_full(&mut self) {}
     fn counts(&self) -> Counts;
 }
 

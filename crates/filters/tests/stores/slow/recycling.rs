@@ -1,6 +1,6 @@
 //! Stores that start again empty when they are full, in one phase or two, around any slow store.
 
-use super::{Counts, Slow};
+use super::{Counts, Slow, sum};
 use crate::support::Flow;
 use acsm_filters::{Lookup, State};
 
@@ -71,23 +71,9 @@ impl SlowRecycling {
             self.insertions = 0;
             self.stores.insert(0, (self.make)());
             let gone = self.stores.pop().unwrap().counts();
-            self.past = add(self.past, Counts { occupied: 0, ..gone });
+            self.past = sum(self.past, Counts { occupied: 0, ..gone });
         }
         full
-    }
-}
-
-fn add(a: Counts, b: Counts) -> Counts {
-    Counts {
-        occupied: a.occupied + b.occupied,
-        aged: a.aged + b.aged,
-        evicted: a.evicted + b.evicted,
-        full: a.full + b.full,
-        inserts_of_present: a.inserts_of_present + b.inserts_of_present,
-        writes_to_absent: a.writes_to_absent + b.writes_to_absent,
-        saturations: a.saturations + b.saturations,
-        recycles: a.recycles + b.recycles,
-        ..Counts::default()
     }
 }
 
@@ -138,7 +124,7 @@ impl Slow for SlowRecycling {
     }
 
     fn counts(&self) -> Counts {
-        let all = self.stores.iter().map(|store| store.counts()).fold(self.past, add);
+        let all = self.stores.iter().map(|store| store.counts()).fold(self.past, sum);
         Counts { recycles: self.recycles, ..all }
     }
 }

@@ -1,0 +1,246 @@
+//! The sampled exact shadow: the error of the store, measured while it runs.
+//!
+//! An exact table follows the flows whose [sampling bits](FlowId::sampling_bits) are below a threshold
+//! T, by the loop and the admission rule of the store. Every lookup of such a flow is compared with it.
+//! If a shard has more flows than its part of the sample, T is halved; below a quarter of it, T is
+//! doubled. With few flows, all are in the sample. The lookups of other flows cost one comparison.
+//!
+//! # What the figures mean
+//!
+//! *Measured error*: wrong answers / lookups of sampled flows, of the last 60 seconds of packet time.
+//! The following can go wrong with such a figure, and is provided for:
+//!
+//! * **Errors cluster by flow.** A flow that the store has wrong is wrong at every packet, so lookups
+//!   are no independent trials. Sampling is by flow, and the [interval](MeasuredError) counts flows.
+//! * **Flows are long and short.** The flows that go wrong are often the long-lived ones, which ask more
+//!   than others. So flows count by their lookups: f flows with a₁ … lookups are worth (Σ aᵢ)² / Σ aᵢ²
+//!   equal ones, and as many wrong flows, accordingly, by their wrong lookups. None wrong of f: at most
+//!   3 / f.
+//! * **A sample of lookups would be no sample of flows.** A flow is in it or not, from its first packet
+//!   on, by its digest. Nobody who does not know the key can choose.
+//! * **T changes within the minute, and each shard has its own T.** All counts are kept per flow, and
+//!   only the flows below the smallest T of all shards and of the whole minute are added up: these have
+//!   been followed throughout.
+//! * **Flows that are older than the sample.** When T has been doubled, flows come in of which the
+//!   shadow does not know the state. They count from when it is certain again: if they begin with a SYN,
+//!   if every older flow has timed out, or else once the shadow has seen both of their ends. Then the
+//!   store's state, if it tells one, is taken for true; "absent" and "don't know" are wrong.
+//! * **A flood of forged packets** fills the sample with flows of one packet. T falls, and few of the
+//!   flows before the flood remain in the sample; the interval says how few.
+//!
+//! Nothing depends on the number of workers or the size of batches: a shard's sample follows from its
+//! events and from the [seconds](super::batch::NewSecond) that begin between them.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `flows` | the sampled flows of a shard, and their lookups of the last minute |
+//! | `estimate` | from counts by flow to the measured error and its interval |
+
+mod estimate;
+mod flows;
+
+pub use estimate::{MeasuredError, Measurement, WindowCounts, WorstMinute};
+
+use super::admission::Pending;
+use super::batch::Event;
+use super::errors::ErrorKind;
+use super::shadow::ShadowAging;
+use super::shard::{Answer, ShardWork, Step, Wanted};
+use super::shard_loop::StoreShard;
+use crate::flow::{FlowId, FlowKey, Packet, TcpFlags};
+use acsm_filters::pending::PendingTable;
+use acsm_filters::{Backend, Epoch, Exact, Expire, Lookup, Store, StoreError, StoreSpec};
+use estimate::LEVELS;
+use flows::{MINUTE_SECONDS, SampledFlows};
+
+/// Flows in a sample unless another number is asked for.
+pub const DEFAULT_FLOWS: u64 = 4096;
+
+/// The sample of one shard.
+pub struct Sample {
+    exact: StoreShard<Exact<FlowKey>>,
+    aging: ShadowAging,
+    flows: SampledFlows,
+    /// The most flows that are kept.
+    flows_max: usize,
+    /// T is 2³² / 2^level: a flow is in the sample if its level is not below this one.
+    level: usize,
+    /// When T was last doubled to take in the flows of a level; `None` if they were never left out.
+    opened: [Option<Moment>; LEVELS],
+    now: Moment,
+}
+
+/// A moment of both clocks that flows age by.
+#[derive(Debug, Clone, Copy, Default)]
+struct Moment {
+    epoch: Epoch,
+    second: u64,
+}
+
+/// Halvings of T that leave a flow in the sample.
+fn level_of(id: FlowId) -> usize {
+    (id.sampling_bits().leading_zeros() as usize).min(LEVELS - 1)
+}
+
+impl Sample {
+    /// The sample of one shard of `store`: its part of `flows` flows.
+    pub fn new(store: &StoreSpec, flows: u64) -> Result<Sample, StoreError> {
+        let flows_max =
+            usize::try_from(flows.div_ceil(FlowId::SHARDS as u64)).unwrap_or(usize::MAX);
+        let table =
+            StoreSpec { flows: flows.max(1), ..StoreSpec::new(Backend::Exact, store.states) };
+        let exact = Exact::growing(&table.sizing()?, store.expire != Expire::None)?;
+        let pending = store.pending.map(|_| Pending::Unbounded(Box::default()));
+        Ok(Sample {
+            exact: StoreShard::new(exact).with_pending(pending),
+            aging: ShadowAging::of(store),
+            flows: SampledFlows::default(),
+            flows_max,
+            level: 0,
+            opened: [None; LEVELS],
+            now: Moment::default(),
+        })
+    }
+
+    /// T: flows whose sampling bits are below it are in the sample.
+    pub fn threshold(&self) -> u64 {
+        (1 << u32::BITS) >> self.level
+    }
+
+    /// Compares the answers of the store to events of sampled flows with the truth.
+    pub fn check(&mut self, work: &ShardWork<'_>, sampled: &mut Vec<(Event, Answer)>) {
+        // Flows time out although none of those in the sample has a packet.
+        if let Some(epoch) = work.events.last().and_then(|event| self.aging.epoch_of(event)) {
+            self.now.epoch = self.now.epoch.max(epoch);
+        }
+        for (event, answer) in sampled.drain(..) {
+            self.check_one(work, &event, &answer);
+        }
+    }
+
+    fn check_one(&mut self, work: &ShardWork<'_>, event: &Event, answer: &Answer) {
+        let level = level_of(event.id);
+        let event = self.aging.event(event, answer);
+        self.now.epoch = self.now.epoch.max(event.epoch);
+        if !self.flows.contains(event.id) {
+            while level >= self.level
+                && self.flows.len() >= self.flows_max
+                && self.level < LEVELS - 1
+            {
+                self.halve();
+            }
+            if level < self.level || self.flows.len() >= self.flows_max {
+                return;
+            }
+            let packet = work.packets.get(event.index as usize).unwrap_or(&Packet::UNSPECIFIED);
+            let is_certain = self.is_certain(level, &event, answer.answer);
+            self.flows.add(event.id, work.rules.keyer.key(packet).0, is_certain);
+        }
+        if !self.flows.is_certain(event.id) {
+            self.adopt(work, &event, answer.answer);
+        }
+        let truth = self.drive(work, &event, answer);
+        let is_wrong = ErrorKind::of(answer.answer, truth).is_some();
+        self.flows.count(event.id, is_wrong);
+    }
+
+    /// Drives the shadow by one event. Returns what was true of the flow before it.
+    fn drive(&mut self, work: &ShardWork<'_>, event: &Event, answer: &Answer) -> Lookup {
+        let events = std::slice::from_ref(event);
+        let work = ShardWork { events, given: None, wanted: Wanted::Answers, ..*work };
+        let (mut truth, aging) = (Lookup::Absent, self.aging);
+        self.exact.drive(&work, |exact, event, step: &Step<_>| {
+            truth = step.answer;
+            if let (Some(state), Some(epoch)) = (step.state, aging.retained_in(answer)) {
+                exact.insert(&work, event, state, epoch.stamp());
+            }
+        });
+        truth
+    }
+
+    /// Whether the shadow knows a flow that it has not seen before: it does not exist.
+    fn is_certain(&self, level: usize, event: &Event, answer: Lookup) -> bool {
+        let Some(opened) = self.opened[level] else { return true };
+        let pending_seconds = 2 * PendingTable::EPOCH_SECONDS;
+        let all_seen = opened.epoch.is_forgotten_at(self.now.epoch)
+            && self.now.second >= opened.second + pending_seconds;
+        let begins = event.flags.has(TcpFlags::SYN) && !event.flags.has(TcpFlags::ACK);
+        all_seen || begins && answer == Lookup::Absent
+    }
+
+    /// Takes the store's state of a flow for true, if the flow is older than the sample and the shadow
+    /// has seen by now that it exists.
+    fn adopt(&mut self, work: &ShardWork<'_>, event: &Event, answer: Lookup) {
+        let Some(key) = self.flows.key(event.id) else { return };
+        let store = &mut self.exact.store;
+        let place = store.locate(event.id, key);
+        let found = store.lookup(&place, event.epoch);
+        let Lookup::Known(seen) = found.answer else { return };
+        if let Lookup::Known(told) = answer {
+            if self.exact.pending.is_some() && work.rules.held[told.index()] {
+                return; // it is pending there, and for how long is not known
+            }
+            if told != seen {
+                let half_open = work.rules.half_open[told.index()];
+                store.modify(&place, &found, told, event.tick().stamp(half_open));
+            }
+        }
+        self.flows.set_certain(event.id);
+    }
+
+    /// Leaves out half of the flows.
+    fn halve(&mut self) {
+        self.level += 1;
+        let (level, epoch, store) = (self.level, self.now.epoch, &mut self.exact.store);
+        self.flows.retain(level, |id, key| {
+            let is_kept = level_of(id) >= level;
+            if !is_kept {
+                let place = store.locate(id, key);
+                let found = store.lookup(&place, epoch);
+                if found.answer != Lookup::Absent {
+                    store.delete(&place, &found, epoch);
+                }
+            }
+            is_kept
+        });
+        if let Some(pending) = &mut self.exact.pending {
+            pending.retain(|id| level_of(id) >= level);
+        }
+    }
+
+    /// Begins a second. Hands `minute_over` the number of the minute that is over, if one is, and its
+    /// counts.
+    pub fn begin_second(&mut self, second: u64, mut minute_over: impl FnMut(u64, WindowCounts)) {
+        let minute = self.now.second / MINUTE_SECONDS;
+        if second / MINUTE_SECONDS > minute && self.now.second > 0 {
+            self.pass_to(minute * MINUTE_SECONDS + MINUTE_SECONDS - 1);
+            let counts = self.counts();
+            if !counts.is_empty() {
+                minute_over(minute, counts);
+            }
+        }
+        self.pass_to(second);
+    }
+
+    /// Lets time pass. Flows that are over leave the sample; if it is nearly empty, T is doubled.
+    fn pass_to(&mut self, second: u64) {
+        self.now.second = self.now.second.max(second);
+        if !self.flows.pass_to(second, self.level) {
+            return;
+        }
+        let (epoch, store) = (self.now.epoch, &mut self.exact.store);
+        self.flows.retire(|id, key| {
+            let place = store.locate(id, key);
+            store.lookup(&place, epoch).answer != Lookup::Absent
+        });
+        if self.level > 0 && self.flows.len() < self.flows_max / 4 {
+            self.level -= 1;
+            self.opened[self.level] = Some(self.now);
+        }
+    }
+
+    /// The lookups of the last minute.
+    pub fn counts(&self) -> WindowCounts {
+        self.flows.counts(level_of)
+    }
+}

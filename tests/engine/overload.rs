@@ -1,0 +1,87 @@
+//! Overload: announced when new flows are too many for the pending table, once, and over in time.
+
+use std::io::Write as _;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use acsm::capture::parse::Parser;
+use acsm::capture::{FileSource, TimeWindow};
+use acsm::engine::{
+    ActiveRules, Observer, OverloadEvent, OverloadStatus, OverloadTotals, Request, run,
+};
+use acsm::flow::FlowKeyKind;
+use acsm::generate::{AttackKind, AttackSpec, Profile, Trace, TraceSpec};
+use acsm::machine::{Preset, Rules};
+use acsm::time::NANOS_PER_SEC;
+use acsm_filters::{Backend, StoreSpec};
+use acsm_test_support::plans::{NullSink, replay_plan};
+
+/// The beginnings and ends of overloads in a run.
+#[derive(Debug, Default)]
+struct Overloads(Vec<OverloadEvent>);
+
+impl Observer for Overloads {
+    fn batch(&mut self, _frames: u64) -> Request {
+        Request::Continue
+    }
+
+    fn overload(&mut self, event: &OverloadEvent) {
+        self.0.push(*event);
+    }
+}
+
+/// Five minutes of ordinary connections, and a SYN flood of four seconds.
+fn trace() -> tempfile::NamedTempFile {
+    let kind = AttackKind::SynFlood;
+    let flood = AttackSpec { probes: Some(20_000), per_second: Some(5_000), ..kind.into() };
+    let spec = TraceSpec {
+        packets: 60_000,
+        flows: 1_000,
+        duration_nanos: 300 * NANOS_PER_SEC,
+        attacks: vec![flood],
+        ..TraceSpec::new(Profile::Realistic)
+    };
+    let mut pcap = Vec::new();
+    Trace::new(spec).unwrap().write(&mut pcap).unwrap();
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(&pcap).unwrap();
+    file
+}
+
+fn overloads(
+    file: &tempfile::NamedTempFile,
+    slots: u64,
+    workers: usize,
+) -> (Vec<OverloadEvent>, OverloadTotals) {
+    let mut plan = replay_plan(Backend::Fcf, workers);
+    let rules = Rules::load("tcp-connection").unwrap();
+    let states = rules.machine.states().len();
+    plan.store = StoreSpec { flows: 40_000, states, pending: Some(slots), ..plan.store };
+    plan.active = Arc::new(ActiveRules::new(rules, Preset::Operator));
+    plan.keyer.kind = FlowKeyKind::Connection;
+    plan.startup_nanos = 20 * NANOS_PER_SEC;
+    let mut source = FileSource::open(&[file.path().to_owned()], TimeWindow::default()).unwrap();
+    let (mut events, stop) = (Overloads::default(), AtomicBool::new(false));
+    let result =
+        run(&plan, &mut source, &Parser::default(), &mut NullSink, &stop, &mut events).unwrap();
+    (events.0, result.overloads)
+}
+
+#[test]
+fn a_flood_is_an_overload_of_a_small_pending_table_only() {
+    let file = trace();
+    let (events, totals) = overloads(&file, 6_000, 1);
+    let [start, end] = events[..] else { panic!("{events:?}") };
+    assert_eq!((start.status, end.status), (OverloadStatus::Start, OverloadStatus::End));
+    assert_eq!(end.since, start.time);
+    assert!(start.pending_lifetime_seconds.is_some_and(|seconds| seconds < 3.0), "{start:?}");
+    assert!(end.lost > 1_000, "{end:?}");
+    let lasted = end.time.since(start.time) / NANOS_PER_SEC;
+    assert!((20..30).contains(&lasted), "the flood and an idle timeout: {lasted} s");
+    assert_eq!((totals.entered, totals.over, totals.since), (1, 1, None));
+    for workers in [2, 3, 16] {
+        assert_eq!(overloads(&file, 6_000, workers), (events.clone(), totals), "{workers} workers");
+    }
+    let (none, totals) = overloads(&file, 64 << 10, 1);
+    assert!(none.is_empty() && totals == OverloadTotals::default(), "{none:?}");
+}
