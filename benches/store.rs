@@ -132,6 +132,14 @@ fn main() {
             row(&format!("kbf 0.01, {}, k = {hashes}", layout.name()), spec);
         }
     }
+    // The operator's state machine.
+    for fp_rate in [0.001, 0.0001] {
+        let budget = Budget::FpRate(fp_rate);
+        row(
+            &format!("fcf {fp_rate}, timer, 14 states"),
+            StoreSpec { budget, flows: count.into(), ..StoreSpec::new(Backend::Fcf, 14) },
+        );
+    }
     for fp_rate in [0.001, 0.0001] {
         let budget = Budget::FpRate(fp_rate);
         row(

@@ -1,12 +1,17 @@
 //! The aging rule: what was touched in an epoch is alive in that epoch and in the next.
 //!
-//! There are two ways to keep it, and each line of cells has a *mark*, an epoch, for both.
+//! There are three ways to keep it, and each line of cells or slots has a *mark*, an epoch, for all.
 //!
 //! [Stamps](STAMPS): a cell carries a *stamp*: two bits of the epoch in which it was last touched.
 //! Two bits are enough within a window of four epochs. The mark of a line is therefore the epoch in which it was
 //! last cleared of stale cells: from then on until two epochs later all its stamps are within
 //! `mark − 1 ..= mark + 2`. A write to a line outside this window clears the line first; a read
 //! needs no more than the window.
+//!
+//! One bit is enough where a line is cleared before its first stamp in *each* epoch, as the lines of
+//! `fcf` are: it says whether a slot was touched in the epoch of the mark or in the one before
+//! ([`TouchBits`]). The marks of such lines are short ([`ShortMark`]): all lines of a table are
+//! cleared in time, before one of their marks comes round.
 //!
 //! [Halves](HALVES): a line has two [halves](Half) with the same cells. Flows are written into the
 //! *active* half, which is the other one in every epoch; the *frozen* half is as the epoch before
@@ -15,7 +20,7 @@
 //! the next the half of the mark is frozen and the other one stale, later both are stale. The first
 //! write of an epoch clears what is stale.
 //!
-//! Either way a late sweep, or time that jumps by years, costs the clearing of one line and never a
+//! In all of them a late sweep, or time that jumps by years, costs the clearing of one line and never a
 //! wrong answer. The difference: a stamp is that of a cell, and a cell is kept alive by any of its
 //! flows, with all that flows which are gone have left there. A half is forgotten as a whole.
 
@@ -212,18 +217,6 @@ impl StampPlanes {
         }
     }
 
-    /// The age of one cell.
-    #[inline]
-    pub(crate) const fn age(self, cell: usize, mark: Epoch, now: Epoch) -> Age {
-        if self.fresh(mark, now) >> cell & 1 == 1 {
-            Age::Current
-        } else if self.alive(mark, now) >> cell & 1 == 1 {
-            Age::Previous
-        } else {
-            Age::Stale
-        }
-    }
-
     /// These stamps with those of `cells` replaced by the stamp of `epoch`.
     #[inline]
     pub(crate) const fn with(self, cells: u64, epoch: Epoch) -> StampPlanes {
@@ -239,6 +232,76 @@ impl StampPlanes {
     const fn stamped(self, epoch: Epoch) -> u64 {
         let [low, high] = planes_full_of(epoch);
         !(self.low ^ low | self.high ^ high)
+    }
+}
+
+/// The epoch in which a line with [`TouchBits`] was last cleared of stale slots: its lowest bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ShortMark(u32);
+
+impl ShortMark {
+    pub(crate) const BITS: u32 = 12;
+    /// The largest one.
+    pub(crate) const MASK: u64 = (1 << Self::BITS) - 1;
+
+    /// Whether it is time to renew a mark of the epoch `oldest`: long before it comes round.
+    #[inline]
+    pub(crate) const fn is_due(oldest: Epoch, now: Epoch) -> bool {
+        now.0.wrapping_sub(oldest.0) >> (Self::BITS - 1) != 0
+    }
+
+    /// Whether a mark of the epoch `oldest` looks like that of a later one.
+    #[inline]
+    pub(crate) const fn has_come_round(oldest: Epoch, now: Epoch) -> bool {
+        now.0.wrapping_sub(oldest.0) >> Self::BITS != 0
+    }
+
+    #[inline]
+    pub(crate) const fn of(epoch: Epoch) -> ShortMark {
+        ShortMark::from_bits(epoch.0 as u64)
+    }
+
+    /// The mark in the lowest bits of a word.
+    #[inline]
+    pub(crate) const fn from_bits(bits: u64) -> ShortMark {
+        ShortMark((bits & Self::MASK) as u32)
+    }
+
+    #[inline]
+    pub(crate) const fn bits(self) -> u64 {
+        self.0 as u64
+    }
+
+    /// The age of its epoch at `now`.
+    #[inline]
+    pub(crate) const fn age(self, now: Epoch) -> Age {
+        Epoch(0).age(Epoch(now.0.wrapping_sub(self.0) & Self::MASK as u32))
+    }
+}
+
+/// The stamps of up to 64 slots at once, of one bit: whether a slot was touched in the epoch of the
+/// mark. If not, that was in the epoch before. The bit of an empty slot means nothing.
+#[derive(Clone, Copy)]
+pub(crate) struct TouchBits(pub(crate) u64);
+
+impl TouchBits {
+    /// The slots, in a line with this mark, that were touched in the epoch `now`.
+    #[inline(always)]
+    pub(crate) const fn fresh(self, mark: ShortMark, now: Epoch) -> u64 {
+        match mark.age(now) {
+            Age::Current => self.0,
+            Age::Previous | Age::Stale => 0,
+        }
+    }
+
+    /// The slots that were touched in the epoch `now` or the one before.
+    #[inline(always)]
+    pub(crate) const fn alive(self, mark: ShortMark, now: Epoch) -> u64 {
+        match mark.age(now) {
+            Age::Current => u64::MAX,
+            Age::Previous => self.0,
+            Age::Stale => 0,
+        }
     }
 }
 
@@ -273,9 +336,8 @@ mod tests {
                         continue;
                     }
                     let age = stamp.age(now);
-                    assert_eq!(planes.age(cell, mark, now), age, "{mark:?} {now:?} {bits}");
-                    assert_eq!(fresh >> cell & 1 == 1, age == Age::Current);
-                    assert_eq!(alive >> cell & 1 == 1, age.is_alive());
+                    assert_eq!(fresh >> cell & 1 == 1, age == Age::Current, "{mark:?} {now:?}");
+                    assert_eq!(alive >> cell & 1 == 1, age.is_alive(), "{mark:?} {now:?}");
                 }
             }
         }
@@ -311,6 +373,27 @@ mod tests {
         let planes = StampPlanes { low: 0, high: 0 }.with(0b1010, Epoch(7));
         let planes = planes.with(0b0011, Epoch(7).half_stamp().epoch());
         assert_eq!((planes.low & 0xf, planes.high & 0xf), (0b1000, 0b1011));
+    }
+
+    #[test]
+    fn one_bit_and_a_short_mark_tell_the_age_that_the_whole_epoch_has() {
+        let touched = TouchBits(0b01);
+        for marked in [0, 1, 4094, 4095, 4096, 70_000, u32::MAX - 1] {
+            for later in [0, 1, 2, 3, 100, 4095] {
+                let (marked, now) = (Epoch(marked), Epoch(marked.wrapping_add(later)));
+                let mark = ShortMark::of(marked);
+                assert!(!ShortMark::has_come_round(marked, now));
+                let (fresh, alive) = (touched.fresh(mark, now), touched.alive(mark, now));
+                for (slot, stamp) in [marked, marked.before()].into_iter().enumerate() {
+                    let age = stamp.age(now);
+                    assert_eq!(fresh >> slot & 1 == 1, age == Age::Current, "{marked:?} {now:?}");
+                    assert_eq!(alive >> slot & 1 == 1, age.is_alive(), "{marked:?} {now:?}");
+                }
+            }
+            let round = Epoch(marked.wrapping_add(4096));
+            assert!(ShortMark::has_come_round(Epoch(marked), round));
+            assert_eq!(ShortMark::of(Epoch(marked)), ShortMark::of(round));
+        }
     }
 
     #[test]

@@ -91,7 +91,7 @@ impl FlowId {
         FlowId(self.0 ^ Self::REVERSE)
     }
 
-    /// Bits for the positions of cells or buckets.
+    /// Bits for the positions of cells or slots.
     pub const fn position_bits(self) -> u64 {
         self.0 as u64
     }

@@ -1,4 +1,4 @@
-//! The format of a line, 64 bytes of fields with their stamps and a mark; and tables of lines.
+//! The format of a line of cells, 64 bytes with stamps and a mark; and tables of lines.
 //!
 //! From its start, in bits, where fields have stamps or never age:
 //!
@@ -18,7 +18,7 @@
 
 use std::ops::DerefMut;
 
-use crate::aging::{Age, Epoch, StampPlanes, is_all_stale, is_in_window};
+use crate::aging::{Epoch, StampPlanes, is_all_stale, is_in_window};
 use crate::digest::FlowId;
 use crate::error::StoreError;
 use crate::memory::prefetch;
@@ -89,12 +89,6 @@ impl Format {
     #[inline(always)]
     pub(crate) fn alive(&self, line: &Line, bank: usize, now: Epoch) -> u64 {
         self.stamps(line, bank).alive(mark(line), now)
-    }
-
-    /// The age of one of the first 64 fields.
-    #[inline]
-    pub(crate) fn age(&self, line: &Line, field: usize, now: Epoch) -> Age {
-        self.stamps(line, 0).age(field, mark(line), now)
     }
 
     /// Stamps some of 64 fields with an epoch.
@@ -361,6 +355,17 @@ impl<L: LineArray> LineTable<L> {
             clear_stale(line);
         }
         (line, &mut self.usage)
+    }
+
+    /// Whether all lines have been swept in the epoch of the last sweep.
+    pub(crate) fn is_swept(&self) -> bool {
+        self.swept_lines == self.lines.len()
+    }
+
+    /// Empties all lines, whose fields are all stale.
+    pub(crate) fn erase_stale(&mut self) {
+        self.usage.clear(self.usage.occupied);
+        self.erase();
     }
 
     /// Empties all lines.

@@ -3,8 +3,7 @@
 
 use crate::flow::FlowId;
 use acsm_filters::{
-    Backend, CellFormat, Expire, FCF_BUCKET_SLOTS, Footprint, LayoutKind, MEMORY_LIMIT_BYTES,
-    StoreSpec,
+    Backend, CellFormat, Expire, Footprint, LayoutKind, MEMORY_LIMIT_BYTES, StoreSpec,
 };
 
 const SHARDS: f64 = FlowId::SHARDS as f64;
@@ -62,7 +61,7 @@ impl Shape {
     /// Cache lines that a lookup touches at most.
     pub fn memory_accesses(self, states: usize, footprint: &Footprint) -> u64 {
         let of_flow = match (self.backend, self.layout) {
-            // Index and entry; two buckets.
+            // Index and entry; two windows.
             (Backend::Exact | Backend::Fcf, _) => 2,
             (_, LayoutKind::Spread) => footprint.hashes as u64 * self.tests_per_lookup(states),
             // All states of a flow share its lines.
@@ -78,10 +77,8 @@ impl Shape {
         let tests = self.tests_per_lookup(states) as f64;
         let positions = match (self.backend, self.layout) {
             (Backend::Exact, _) => (2.0 * of_array).log2().ceil(),
-            // A bucket, and the fingerprint, which gives the other bucket.
-            (Backend::Fcf, _) => {
-                (of_array / FCF_BUCKET_SLOTS as f64).log2().ceil() + f64::from(footprint.cell_bits)
-            }
+            // A window, and the fingerprint, which gives the other window.
+            (Backend::Fcf, _) => of_array.log2().ceil() + f64::from(footprint.cell_bits),
             (_, LayoutKind::Spread) => tests * hashes * (of_array / hashes).log2().ceil(),
             (_, LayoutKind::Blocked(_)) => {
                 let format = self.cell_format(states, footprint.hashes);

@@ -38,9 +38,9 @@ pub fn sharing_cells<S: Store<Key = ()>>(sizing: &Sizing, make: impl Fn() -> S) 
     flows
 }
 
-/// Flows for buckets: of each five, four have the same fingerprint and the same two buckets, in
-/// either order. Soon there are more than two buckets hold.
-pub fn sharing_buckets<S: Store<Key = ()>>(make: impl Fn() -> S) -> Vec<FlowId> {
+/// Flows for windows: of each five, four have the same fingerprint and the same two windows, in
+/// either order. Soon there are more than two windows hold.
+pub fn sharing_windows<S: Store<Key = ()>>(make: impl Fn() -> S) -> Vec<FlowId> {
     let mut random = Random::new(9);
     let mut flows = vec![];
     while flows.len() < FLOWS {
@@ -53,7 +53,7 @@ pub fn sharing_buckets<S: Store<Key = ()>>(make: impl Fn() -> S) -> Vec<FlowId> 
                 return like;
             }
         };
-        // The upper bits of a position choose the bucket.
+        // The upper bits of a position choose the window.
         flows.extend([one, like_one(48), like_one(64), like_one(64), other]);
     }
     flows

@@ -9,7 +9,7 @@ use super::super::build::build_shards;
 use super::super::clock::Tick;
 use super::super::shard::PacketKey;
 use super::super::shard::{Shard, ShardOutput, ShardWork, Wanted};
-use super::flows::{TRAINS, sharing_buckets, sharing_cells};
+use super::flows::{TRAINS, sharing_cells, sharing_windows};
 use super::reference::{Alerted, Answered, Reference};
 use super::{FEW_STATES, KEYER, MANY_STATES, event, random_flags, rules, shard_rules};
 use crate::flow::{Direction, FlowKey, Packet};
@@ -397,11 +397,11 @@ fn of_fcf() {
         let (spec_timed, spec_untimed) = (spec(Expire::Timer), spec(Expire::None));
         let sizing = spec_timed.sizing().unwrap();
         let make = || Fcf::<true>::new(MANY_STATES, &sizing).unwrap();
-        let flows = without_packets(sharing_buckets(make));
+        let flows = without_packets(sharing_windows(make));
         timed += agrees(&spec_timed, &flows, make);
         let sizing = spec_untimed.sizing().unwrap();
         let make = || Fcf::<false>::new(MANY_STATES, &sizing).unwrap();
-        let flows = without_packets(sharing_buckets(make));
+        let flows = without_packets(sharing_windows(make));
         untimed += agrees(&spec_untimed, &flows, make);
     }
     timed.assert_enough(Backend::Fcf, Expire::Timer);

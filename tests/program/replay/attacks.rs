@@ -131,7 +131,7 @@ fn what_filters_miss_or_make_up_is_counted_exactly() {
             ("kbf", "--memory 8KiB"),
             ("sbf", "--memory 8KiB"),
             ("bhbf", "--memory 8KiB"),
-            ("fcf", "--fp-rate 0.5"),
+            ("fcf", "--fp-rate 0.5 --flows 500"),
         ];
         for (backend, too_small) in filters {
             let good = format!("--backend {backend} --fp-rate 0.001");

@@ -46,7 +46,7 @@ fn wrong_usage_exits_with_2_and_names_the_option() {
         ("--hashes 3 --backend fcf", "--hashes does not apply to --backend fcf"),
         ("--cell-bits 8 --backend fcf", "--cell-bits does not apply to --backend fcf"),
         ("--layout spread --backend fcf", "--layout does not apply to --backend fcf"),
-        ("--fp-rate 1e-9 --backend fcf", "fingerprints of 32 bits reach 1.8e-9"),
+        ("--fp-rate 1e-10 --backend fcf", "fingerprints of 32 bits reach 4.4e-10"),
         ("--memory 64KiB --backend fcf", "too small"),
         ("--cell-bits 7 --backend kbf", "8, 16 or 32"),
         ("--cell-bits 8 --backend exact", "--cell-bits"),

@@ -1,34 +1,37 @@
-//! The two buckets of a flow, and the search that makes room in them.
+//! The two windows of a flow, and the search that makes room in them.
 //!
-//! A flow has a fingerprint and two buckets with b₁ + b₂ ≡ h(fingerprint) (mod n). So the
-//! fingerprint in a slot and one bucket determine the other bucket, for any number n of buckets. It
-//! also follows that two flows with one fingerprint that share a bucket share both: to the store
-//! they are the same flow.
+//! A flow has a fingerprint and two windows w₁ + w₂ ≡ h(fingerprint), added line by line and slot
+//! by slot: lines modulo the number of lines, first slots modulo the slots of a line. A slot holds
+//! the fingerprint of its flow, which of the window's two slots it is, and the state. So what is in
+//! a slot determines both windows of its flow, for any number of lines. It also follows that two
+//! flows with one fingerprint that share a window share both: to the store they are the same flow.
 //!
-//! A flow whose buckets are full moves others to their other bucket. The search goes breadth first
-//! from the two full buckets to the nearest one with a free slot, and only then moves anything:
-//! along the shortest path, each flow to its other bucket. Without a path nothing changes.
+//! A flow whose four slots are taken moves others. The search goes breadth first from these slots
+//! to the nearest free one, and only then moves anything: along the shortest path, each flow to
+//! another of its own four slots. Without a path nothing changes.
 //!
-//! A full table must not become slow under a flood of new flows. Every insertion may examine the two
-//! buckets of its flow and the other buckets of the eight flows in them: ten buckets. To search
-//! further takes an allowance, which every success refills and a failure sets to zero. While it
-//! lasts, a small table is searched completely, so that "full" means that no arrangement of its flows
-//! has room; and a large one up to a number of buckets that is far more than it takes at a load of
-//! 95 %.
+//! A full table must not become slow under a flood of new flows. Every insertion may examine the
+//! four slots of its flow and the twelve other slots of the flows in them. To search further takes
+//! an allowance, which every success refills and a failure sets to zero. While it lasts, a small
+//! table is searched completely, so that "full" means that no arrangement of its flows has room; and
+//! a large one up to a number of slots that is far more than it takes at the planned load.
 
-use super::buckets::{Bucket, Buckets, Slot};
+use super::windows::{Slot, Slots, Window};
 use crate::aging::Epoch;
 use crate::digest::FlowId;
 use crate::digest::mix;
 use crate::line::LineArray;
+use crate::spec::FCF_WINDOW_SLOTS;
+use crate::state::State;
 
 /// Where a flow can be found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FcfPlace {
-    /// What its slot holds in the first state; the other states follow.
+    /// What the first slot of a window holds for this flow in the first state; the other states
+    /// follow, then those of the second slot.
     pub(super) base: u64,
-    /// Its two buckets; rarely the same one twice.
-    pub(super) homes: [Bucket; 2],
+    /// Its two windows; rarely the same one twice.
+    pub(super) homes: [Window; 2],
 }
 
 /// What places are computed from.
@@ -36,152 +39,232 @@ pub struct FcfPlace {
 pub(super) struct Places {
     pub(super) states: u64,
     pub(super) fingerprints: u64,
-    pub(super) buckets: u32,
-    pub(super) buckets_per_line: u32,
+    pub(super) lines: u32,
+    pub(super) slots_per_line: u32,
 }
 
 impl Places {
     #[inline]
     pub(super) fn of(&self, id: FlowId) -> FcfPlace {
         let fingerprint = (u64::from(id.fingerprint()) * self.fingerprints) >> 32;
-        let first = scale(id.position_bits(), self.buckets);
-        let homes = [first, self.partner(fingerprint, first)].map(|number| self.bucket(number));
-        FcfPlace { base: 1 + fingerprint * self.states, homes }
+        let first = self.window(id.position_bits());
+        let base = 1 + fingerprint * FCF_WINDOW_SLOTS as u64 * self.states;
+        FcfPlace { base, homes: [first, self.partner(fingerprint, first)] }
     }
 
-    /// The other bucket of the flow whose slot in `bucket` holds `value`.
+    /// What a slot holds for a flow in this state, by its number in its window.
     #[inline]
-    fn other_home(&self, value: u64, bucket: Bucket) -> Bucket {
-        let fingerprint = value.saturating_sub(1) / self.states;
-        self.bucket(self.partner(fingerprint, self.number(bucket)))
+    pub(super) fn value(&self, place: &FcfPlace, offset: u8, state: State) -> u64 {
+        place.base + u64::from(offset) * self.states + state.index() as u64
     }
 
-    /// A bucket's number, below the number of buckets.
+    /// The same flow in the same state, in the slot with this number of a window.
     #[inline]
-    fn number(&self, bucket: Bucket) -> u32 {
-        bucket.line * self.buckets_per_line + bucket.in_line
+    fn moved(&self, value: u64, offset: u8) -> u64 {
+        let (_, old) = self.parts(value);
+        value - u64::from(old) * self.states + u64::from(offset) * self.states
     }
 
-    /// The bucket with this number.
+    /// The fingerprint in a slot that is in use, and its number in its window.
     #[inline]
-    fn bucket(&self, number: u32) -> Bucket {
-        let line = number / self.buckets_per_line;
-        Bucket { line, in_line: number - line * self.buckets_per_line }
+    fn parts(&self, value: u64) -> (u64, u8) {
+        let without_state = value.saturating_sub(1) / self.states;
+        (without_state / FCF_WINDOW_SLOTS as u64, (without_state % FCF_WINDOW_SLOTS as u64) as u8)
     }
 
+    /// The other window of a flow with this fingerprint.
     #[inline]
-    fn partner(&self, fingerprint: u64, number: u32) -> u32 {
-        let sum = scale(mix(fingerprint), self.buckets);
-        if sum >= number { sum - number } else { sum + (self.buckets - number) }
+    fn partner(&self, fingerprint: u64, window: Window) -> Window {
+        let sum = self.window(mix(fingerprint));
+        Window {
+            line: difference(sum.line, window.line, self.lines),
+            first: difference(sum.first, window.first, self.slots_per_line),
+        }
+    }
+
+    /// Scales 64 random bits to a window without a division: its line, and the first slot from what
+    /// is left over.
+    #[inline]
+    fn window(&self, bits: u64) -> Window {
+        let line = u128::from(bits) * u128::from(self.lines);
+        let first = u128::from(line as u64) * u128::from(self.slots_per_line);
+        Window { line: (line >> 64) as u32, first: (first >> 64) as u32 }
     }
 }
 
-/// Scales 64 random bits to a number below `bound` without a division.
+/// a − b modulo n, for a, b < n.
 #[inline]
-const fn scale(bits: u64, bound: u32) -> u32 {
-    ((bits as u128 * bound as u128) >> 64) as u32
+const fn difference(a: u32, b: u32, n: u32) -> u32 {
+    if a >= b { a - b } else { a + (n - b) }
 }
 
-/// The most buckets that one search examines: at a load of 96.5 % it takes 80 on average.
-const BUCKETS_MAX: usize = 512;
-/// The buckets that each success adds to the allowance: at a load of 95 % it takes 20…
-const EARNED: usize = 32;
+/// The most slots in use that most searches examine…
+const NODES_FEW: usize = 128;
+/// …and the most that one does: at the planned load it takes 80 on average, at 95 % 400.
+const NODES_MAX: usize = 2048;
+/// The slots that each success adds to the allowance…
+const EARNED: usize = 192;
 /// …and the most that is saved up.
-const SAVED_MAX: usize = 1 << 15;
+const SAVED_MAX: usize = 1 << 17;
 
-/// How many full buckets searches may still go on from, beside the two that each begins with.
+/// How many slots in use searches may still go on from, beside the four that each begins with.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SearchAllowance(usize);
 
 impl SearchAllowance {
     pub(super) const FULL: SearchAllowance = SearchAllowance(SAVED_MAX);
 
+    /// The most slots in use that a search may examine, if N is what it has room for.
+    fn limit<const N: usize>(self) -> usize {
+        N.min(2 * FCF_WINDOW_SLOTS + self.0)
+    }
+
+    /// A search examined so many slots in use.
+    fn spend(&mut self, examined: usize) {
+        self.0 = self.0.saturating_sub(examined.saturating_sub(2 * FCF_WINDOW_SLOTS));
+    }
+
     /// Notes an insertion, and whether it found room.
     #[inline]
-    pub(super) fn note(&mut self, found_room: bool) {
+    fn note(&mut self, found_room: bool) {
         self.0 = if found_room { SAVED_MAX.min(self.0 + EARNED) } else { 0 };
     }
 }
 
-/// The full buckets found so far, in this order.
-struct SearchQueue {
-    /// Their numbers.
-    buckets: [u32; BUCKETS_MAX],
-    /// The bucket, by its position in this queue, whose slot would move here, and which slot.
-    from: [(u16, u8); BUCKETS_MAX],
-    len: usize,
+/// A slot that could be freed.
+#[derive(Debug, Clone, Copy)]
+struct Node {
+    slot: Slot,
+    /// Its number in the window of the flow that would move here.
+    offset: u8,
+    /// The node, by its position in the queue, of the slot that the flow would leave.
+    from: u16,
 }
 
-/// The origin of the two buckets that a search starts from.
+/// The origin of the slots that a search starts from.
 const ROOT: u16 = u16::MAX;
 
-/// Frees a slot in one of two full buckets, if there is a path to a free slot.
-pub(super) fn make_room<const TIMED: bool, L: LineArray>(
-    buckets: &mut Buckets<TIMED, L>,
-    places: &Places,
-    homes: [Bucket; 2],
-    allowance: &mut SearchAllowance,
-    now: Epoch,
-) -> Option<Slot> {
-    let [first, second] = homes.map(|home| places.number(home));
-    let (numbers, from) = ([first; BUCKETS_MAX], [(ROOT, 0); BUCKETS_MAX]);
-    let mut queue = SearchQueue { buckets: numbers, from, len: 2 };
-    queue.buckets[1] = second;
-    let len_max = BUCKETS_MAX.min(queue.len + allowance.0);
-    let mut next = 0;
-    let mut path_end = None;
-    while next < queue.len && path_end.is_none() {
-        path_end = search_from(buckets, places, &mut queue, next, (len_max, now));
-        next += 1;
-    }
-    allowance.0 = allowance.0.saturating_sub(queue.len - 2);
-    let (last, free) = path_end?;
-    Some(shift(buckets, places, &queue, (next - 1, last), (free, now)))
+/// The slots in use found so far, in this order.
+struct SearchQueue<const N: usize> {
+    nodes: [Node; N],
+    len: usize,
+    /// Which slots these are. A large table has several slots for each bit: then the search misses
+    /// a few.
+    seen: [u64; SEEN_WORDS],
+    slots_per_line: u32,
 }
 
-/// Examines where the flows of a full bucket could go. Returns the slot of one, and the free slot
-/// that it can move to; or queues their other buckets, up to `len_max` in all.
-fn search_from<const TIMED: bool, L: LineArray>(
-    buckets: &Buckets<TIMED, L>,
-    places: &Places,
-    queue: &mut SearchQueue,
-    at: usize,
-    (len_max, now): (usize, Epoch),
-) -> Option<(Slot, Slot)> {
-    let bucket = places.bucket(queue.buckets[at]);
-    for (value, slot) in buckets.values(bucket).into_iter().zip(bucket.slots()) {
-        let other = places.other_home(value, bucket);
-        if let Some(free) = buckets.free_slot(other, now) {
-            return Some((slot, free));
-        }
-        let other = places.number(other);
-        if queue.len < len_max && !queue.buckets[..queue.len].contains(&other) {
-            queue.buckets[queue.len] = other;
-            queue.from[queue.len] = (at as u16, slot.index as u8);
-            queue.len += 1;
+const SEEN_WORDS: usize = 128;
+
+impl<const N: usize> SearchQueue<N> {
+    fn new(slots_per_line: u32) -> Self {
+        let node = Node { slot: Slot { line: 0, index: 0 }, offset: 0, from: ROOT };
+        SearchQueue { nodes: [node; N], len: 0, seen: [0; SEEN_WORDS], slots_per_line }
+    }
+
+    /// Adds a slot that is new, unless there are `len_max`.
+    #[inline]
+    fn push(&mut self, node: Node, len_max: usize) {
+        let number = node.slot.line.wrapping_mul(self.slots_per_line) + node.slot.index;
+        let word = &mut self.seen[number as usize / 64 % SEEN_WORDS];
+        let is_new = *word >> (number % 64) & 1 == 0;
+        if is_new && self.len < len_max {
+            *word |= 1 << (number % 64);
+            self.nodes[self.len] = node;
+            self.len += 1;
         }
     }
-    None
 }
 
-/// Moves the last slot of a path to `free`, the one before it to where that was, and so on. Returns
-/// the slot that this frees at the start of the path.
-fn shift<const TIMED: bool, L: LineArray>(
-    buckets: &mut Buckets<TIMED, L>,
-    places: &Places,
-    queue: &SearchQueue,
-    (mut at, mut slot): (usize, Slot),
-    (mut free, now): (Slot, Epoch),
-) -> Slot {
-    loop {
-        buckets.relocate(slot, free, now);
-        free = slot;
-        let (parent, index) = queue.from[at];
-        if parent == ROOT {
-            return free;
+/// A search for a free slot: in this table, at this time.
+pub(super) struct Search<'a, const TIMED: bool, L> {
+    pub(super) slots: &'a mut Slots<TIMED, L>,
+    pub(super) places: &'a Places,
+    pub(super) now: Epoch,
+}
+
+impl<const TIMED: bool, L: LineArray> Search<'_, TIMED, L> {
+    /// A free slot in one of two windows, with its number in its window. Other flows are moved if
+    /// necessary.
+    pub(super) fn free_slot(
+        &mut self,
+        homes: [Window; 2],
+        allowance: &mut SearchAllowance,
+    ) -> Option<(Slot, u8)> {
+        let is_free = |(slot, _): &(Slot, u8)| self.slots.is_free(*slot, self.now);
+        let free = self.slots.slots_of(homes).into_iter().find(is_free);
+        let free = free.or_else(|| self.make_room(homes, allowance));
+        allowance.note(free.is_some());
+        free
+    }
+
+    /// Frees one of four slots in use, if the allowance suffices to find a path to a free slot. The
+    /// long queue takes time to set up: few searches need it, and none in a table that has been full
+    /// for some time.
+    fn make_room(
+        &mut self,
+        homes: [Window; 2],
+        allowance: &mut SearchAllowance,
+    ) -> Option<(Slot, u8)> {
+        let free = self.make_room_within::<NODES_FEW>(homes, allowance);
+        match free.is_none() && allowance.limit::<NODES_MAX>() > NODES_FEW {
+            true => self.make_room_within::<NODES_MAX>(homes, allowance),
+            false => free,
         }
-        at = usize::from(parent);
-        slot = Slot { bucket: places.bucket(queue.buckets[at]), index: index.into() };
+    }
+
+    /// The same, examining at most N slots in use.
+    fn make_room_within<const N: usize>(
+        &mut self,
+        homes: [Window; 2],
+        allowance: &mut SearchAllowance,
+    ) -> Option<(Slot, u8)> {
+        let len_max = allowance.limit::<N>();
+        let mut queue = SearchQueue::<N>::new(self.places.slots_per_line);
+        for (slot, offset) in self.slots.slots_of(homes) {
+            queue.push(Node { slot, offset, from: ROOT }, len_max);
+        }
+        let mut next = 0;
+        let mut path_end = None;
+        while next < queue.len && path_end.is_none() {
+            path_end = self.search_from(&mut queue, next, len_max);
+            next += 1;
+        }
+        allowance.spend(queue.len);
+        Some(self.shift(&queue, path_end?))
+    }
+
+    /// Examines where the flow in a slot could go. Returns a free slot, or queues the slots.
+    fn search_from<const N: usize>(
+        &self,
+        queue: &mut SearchQueue<N>,
+        at: usize,
+        len_max: usize,
+    ) -> Option<Node> {
+        let slot = queue.nodes[at].slot;
+        let (fingerprint, offset) = self.places.parts(self.slots.value(slot));
+        let own = self.slots.window(slot, offset);
+        let other = self.places.partner(fingerprint, own);
+        for (slot, offset) in self.slots.slots_of([own, other]) {
+            let node = Node { slot, offset, from: at as u16 };
+            if self.slots.is_free(slot, self.now) {
+                return Some(node);
+            }
+            queue.push(node, len_max);
+        }
+        None
+    }
+
+    /// Moves the last flow of a path to the free slot at its end, the one before it to where that
+    /// was, and so on. Returns the slot that this frees at the start of the path.
+    fn shift<const N: usize>(&mut self, queue: &SearchQueue<N>, end: Node) -> (Slot, u8) {
+        let mut free = end;
+        while let Some(node) = queue.nodes.get(usize::from(free.from)) {
+            let value = self.places.moved(self.slots.value(node.slot), free.offset);
+            self.slots.relocate(node.slot, free.slot, value, self.now);
+            free = *node;
+        }
+        (free.slot, free.offset)
     }
 }
 
@@ -191,18 +274,26 @@ mod tests {
     use crate::rng::Random;
 
     #[test]
-    fn a_slot_determines_the_other_bucket_of_its_flow() {
+    fn a_slot_determines_the_other_window_of_its_flow() {
         let mut random = Random::new(1);
-        for (buckets, buckets_per_line) in [(1, 1), (3, 3), (12, 4), (1001, 7), (1 << 30, 8)] {
-            let places = Places { states: 6, fingerprints: 10_922, buckets, buckets_per_line };
+        for (lines, slots_per_line) in [(1, 2), (3, 13), (12, 25), (1001, 62), (1 << 26, 29)] {
+            let places = Places { states: 6, fingerprints: 10_922, lines, slots_per_line };
             for _ in 0..1000 {
                 let id = u128::from(random.next_u64()) << 64 | u128::from(random.next_u64());
-                let FcfPlace { base, homes: [one, other] } = places.of(FlowId(id));
-                for state in 0..6 {
-                    assert_eq!(places.other_home(base + state, one), other);
-                    assert_eq!(places.other_home(base + state, other), one);
+                let place = places.of(FlowId(id));
+                let FcfPlace { base, homes: [one, other] } = place;
+                for (state, offset) in (0..6).flat_map(|state| [(state, 0), (state, 1)]) {
+                    let value = places.value(&place, offset, State::new(state).unwrap());
+                    let (fingerprint, found) = places.parts(value);
+                    assert_eq!(found, offset);
+                    assert_eq!(places.moved(places.moved(value, 1 - offset), offset), value);
+                    assert_eq!(places.partner(fingerprint, one), other);
+                    assert_eq!(places.partner(fingerprint, other), one);
                 }
-                assert!((1..=6 * 10_922).contains(&base));
+                assert!((1..=2 * 6 * 10_922).contains(&base));
+                for window in [one, other] {
+                    assert!(window.line < lines && window.first < slots_per_line);
+                }
             }
         }
     }

@@ -25,28 +25,31 @@
 //! # Implementation
 //!
 //! A store is cut into [`FlowId::SHARDS`] shards, each of one array of lines, or of two in two
-//! phases. A line has [`LINE_BYTES`]. If flows leave by time it holds an epoch of 32 bits, and
-//! what else that takes: [`Expire::Timer`] a second half with as many cells as the first,
-//! [`Expire::Stamps`] 2 bits of stamp for each cell, and both of them 2 bits for each slot.
+//! phases. A line has [`LINE_BYTES`]. If flows leave by time, a line of cells holds an epoch of 32
+//! bits, and what else that takes: [`Expire::Timer`] a second half with as many cells as the first,
+//! [`Expire::Stamps`] 2 bits of stamp for each cell. A line of `fcf` holds an epoch of 12 bits for
+//! either, and one bit of stamp for each slot.
 
 use super::{Expire, LayoutKind};
+use crate::aging::ShortMark;
 use crate::digest::FlowId;
 
 /// Filters are made of lines of this size, each within one cache line.
 pub const LINE_BYTES: usize = 64;
 /// What one flow takes in the exact store: its entry and two buckets of the index.
 pub const EXACT_FLOW_BYTES: u64 = 72;
-/// Slots of a bucket of `fcf`.
-pub const FCF_BUCKET_SLOTS: usize = 4;
-/// Buckets of `fcf` that a flow can be in.
-pub(super) const FCF_BUCKETS: usize = 2;
+/// Slots of a window of `fcf`.
+pub const FCF_WINDOW_SLOTS: usize = 2;
+/// Windows of `fcf` that a flow can be in.
+pub(crate) const FCF_WINDOWS: usize = 2;
 
 /// The part of the slots of `fcf` in use when the planned number of flows is alive.
-pub(super) const FCF_LOAD_PLANNED: f64 = 0.95;
+pub(super) const FCF_LOAD_PLANNED: f64 = 0.93;
 /// Shards do not get equally many flows. The fullest, three standard deviations above the mean,
-/// stays below the load at which cuckoo tables of this shape fill up (0.9768).
-const FCF_LOAD_OF_FULLEST: f64 = 0.975;
-/// With fewer fingerprints, flows with equal ones compete for the same few pairs of buckets, and
+/// stays below the load at which cuckoo tables of this shape fill up (0.9650), and at which a
+/// search examines a few hundred slots.
+const FCF_LOAD_OF_FULLEST: f64 = 0.945;
+/// With fewer fingerprints, flows with equal ones compete for the same few pairs of windows, and
 /// inserts fail below the planned load.
 pub(super) const FINGERPRINTS_LEAST: u64 = 64;
 /// As many fingerprints as the digest has bits for.
@@ -57,7 +60,7 @@ const ENTRIES_LEAST: f64 = 2.0;
 const LINE_BITS: usize = 8 * LINE_BYTES;
 const SHARDS: f64 = FlowId::SHARDS as f64;
 
-/// Bits of a line for cells or slots, and for their stamps or other halves.
+/// Bits of a line for cells, and for their stamps or other halves.
 const fn shared_bits(expire: Expire) -> usize {
     match expire {
         Expire::Timer | Expire::Stamps => LINE_BITS - 32,
@@ -65,7 +68,7 @@ const fn shared_bits(expire: Expire) -> usize {
     }
 }
 
-/// Bits of the stamp of a slot, or of a cell that has one.
+/// Bits of the stamp of a cell that has one.
 const fn stamp_bits(expire: Expire) -> usize {
     if expire.is_timed() { 2 } else { 0 }
 }
@@ -78,18 +81,28 @@ pub const fn cells_per_line(cell_bits: u32, expire: Expire) -> usize {
     }
 }
 
-/// How many buckets of `fcf` fit a line.
-pub const fn fcf_buckets_per_line(slot_bits: u32, expire: Expire) -> usize {
-    shared_bits(expire) / (FCF_BUCKET_SLOTS * (slot_bits as usize + stamp_bits(expire)))
+/// Bits of a line that slots of `fcf` share with their stamps, and those of a stamp.
+const fn fcf_line_bits(expire: Expire) -> (usize, usize) {
+    match expire {
+        Expire::Timer | Expire::Stamps => (LINE_BITS - ShortMark::BITS as usize, 1),
+        Expire::Recycle | Expire::TwoPhase | Expire::None => (LINE_BITS, 0),
+    }
+}
+
+/// How many slots of `fcf` fit a line.
+pub const fn fcf_slots_per_line(slot_bits: u32, expire: Expire) -> usize {
+    let (shared, stamp) = fcf_line_bits(expire);
+    shared / (slot_bits as usize + stamp)
 }
 
 /// The number of fingerprints, if a slot of `slot_bits` also holds one of `states` states.
 ///
-/// A slot is a number: 0 if it is empty, else 1 + fingerprint · states + state. So the number of
-/// fingerprints need not be a power of two, and neither the states nor "empty" waste part of a bit.
+/// A slot is a number: 0 if it is empty, else 1 + (2 · fingerprint + n) · states + state, with n = 0
+/// or 1 for the first or second slot of a window. So the number of fingerprints need not be a power
+/// of two, and neither the states nor "empty" waste part of a bit.
 pub const fn fcf_fingerprints(slot_bits: u32, states: usize) -> u64 {
     let values = (1 << slot_bits) - 1;
-    let fingerprints = values / states as u64;
+    let fingerprints = values / (FCF_WINDOW_SLOTS * states) as u64;
     if fingerprints < FINGERPRINTS_MOST { fingerprints } else { FINGERPRINTS_MOST }
 }
 
@@ -99,7 +112,7 @@ pub struct Footprint {
     /// Cells that flows can hash to, those of one half if there are two (entries of `exact`, slots
     /// of `fcf`).
     pub cells: f64,
-    /// Cells per flow (0 for `exact`; for `fcf` the two buckets that a flow can be in).
+    /// Cells per flow (0 for `exact`; for `fcf` the two windows that a flow can be in).
     pub hashes: usize,
     /// Bits of a cell (entry, slot) without its stamp.
     pub cell_bits: u32,
@@ -203,32 +216,38 @@ impl CellFormat {
     }
 }
 
-/// How the slots of `fcf` are arranged: a line has whole buckets, and slots are as wide as these
-/// buckets allow.
+/// How the slots of `fcf` are arranged: slots are as wide as their number in a line allows.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SlotFormat {
-    buckets_per_line: usize,
+    slots_per_line: usize,
     slot_bits: u32,
     fingerprints: u64,
 }
 
 impl SlotFormat {
-    /// Every number of buckets per line that leaves enough bits for a slot, the narrowest slots
+    /// Every number of slots per line that leaves enough bits for a slot, the narrowest slots
     /// first.
     pub fn all(states: usize, expire: Expire) -> impl Iterator<Item = SlotFormat> {
-        (1..=LINE_BITS / FCF_BUCKET_SLOTS)
-            .rev()
-            .map(move |buckets_per_line| SlotFormat::widest(buckets_per_line, states, expire))
-            .filter(|format| format.fingerprints >= FINGERPRINTS_LEAST)
+        let widths =
+            slot_bits_for(FINGERPRINTS_LEAST, states)..=slot_bits_for(FINGERPRINTS_MOST, states);
+        let of_width = move |slot_bits| {
+            let slots_per_line = fcf_slots_per_line(slot_bits, expire);
+            SlotFormat::widest(slots_per_line, states, expire)
+        };
+        // Where slots of some width leave enough bits for wider ones, those take their place.
+        let mut last_bits = 0;
+        widths.map(of_width).filter(move |format| {
+            format.slot_bits > std::mem::replace(&mut last_bits, format.slot_bits)
+        })
     }
 
-    /// The widest useful slots with which this many buckets fit in a line.
-    pub(super) fn widest(buckets_per_line: usize, states: usize, expire: Expire) -> SlotFormat {
-        let share = shared_bits(expire) / buckets_per_line / FCF_BUCKET_SLOTS;
-        let fitting = share.saturating_sub(stamp_bits(expire)) as u32;
+    /// The widest useful slots of which this many fit a line.
+    pub(super) fn widest(slots_per_line: usize, states: usize, expire: Expire) -> SlotFormat {
+        let (shared, stamp) = fcf_line_bits(expire);
+        let fitting = (shared / slots_per_line).saturating_sub(stamp) as u32;
         let slot_bits = fitting.min(slot_bits_for(FINGERPRINTS_MOST, states));
         let fingerprints = fcf_fingerprints(slot_bits, states);
-        SlotFormat { buckets_per_line, slot_bits, fingerprints }
+        SlotFormat { slots_per_line, slot_bits, fingerprints }
     }
 
     /// The width of a slot.
@@ -241,13 +260,9 @@ impl SlotFormat {
         self.fingerprints
     }
 
-    fn slots_per_line(&self) -> f64 {
-        (FCF_BUCKET_SLOTS * self.buckets_per_line) as f64
-    }
-
     /// The store for this many flows.
     pub fn of_flows(&self, flows: f64) -> Footprint {
-        self.of_lines(fcf_lines(flows, self.buckets_per_line))
+        self.of_lines(fcf_lines(flows, self.slots_per_line))
     }
 
     /// The store that fits in this many bits; at least one line per shard.
@@ -259,8 +274,8 @@ impl SlotFormat {
     pub(super) fn of_lines(&self, lines: f64) -> Footprint {
         let lines = lines.max(1.0);
         Footprint {
-            cells: SHARDS * lines * self.slots_per_line(),
-            hashes: FCF_BUCKETS,
+            cells: SHARDS * lines * self.slots_per_line as f64,
+            hashes: FCF_WINDOWS,
             cell_bits: self.slot_bits,
             bits: SHARDS * lines * LINE_BITS as f64,
         }
@@ -270,31 +285,27 @@ impl SlotFormat {
     /// [`of_flows`](SlotFormat::of_flows).
     pub fn flows_in(footprint: &Footprint) -> f64 {
         let slots = footprint.cells / SHARDS;
-        // The larger root of mean + 3 √(15/16 mean) = 0.975 slots, and 95 %.
+        // The larger root of mean + 3 √(15/16 mean) = 0.945 slots, and 93 %.
         let three = 3.0 * (1.0 - 1.0 / SHARDS).sqrt();
         let root = ((three * three + 4.0 * FCF_LOAD_OF_FULLEST * slots).sqrt() - three) / 2.0;
         (SHARDS * (root * root).min(FCF_LOAD_PLANNED * slots)).floor().max(1.0)
     }
 }
 
-/// The width of a slot that holds one of `fingerprints` values and one of `states` states.
+/// The width of a slot that holds one of `fingerprints` values, one of `states` states and which
+/// slot of a window it is.
 pub(super) const fn slot_bits_for(fingerprints: u64, states: usize) -> u32 {
-    (fingerprints * states as u64).ilog2() + 1
+    (fingerprints * (FCF_WINDOW_SLOTS * states) as u64).ilog2() + 1
 }
 
 /// Slots per shard of `fcf`, for this many flows in all shards.
 pub(super) fn fcf_slots(flows: f64) -> f64 {
     let mean = flows / SHARDS;
     let deviation = (mean * (1.0 - 1.0 / SHARDS)).sqrt();
-    (mean / FCF_LOAD_PLANNED).max((mean + 3.0 * deviation) / FCF_LOAD_OF_FULLEST)
-}
-
-/// Buckets per shard of `fcf`, for this many flows in all shards.
-pub(super) fn fcf_buckets(flows: f64) -> f64 {
-    (fcf_slots(flows) / FCF_BUCKET_SLOTS as f64).ceil()
+    (mean / FCF_LOAD_PLANNED).max((mean + 3.0 * deviation) / FCF_LOAD_OF_FULLEST).ceil()
 }
 
 /// Lines per shard of `fcf`, for this many flows in all shards.
-pub(super) fn fcf_lines(flows: f64, buckets_per_line: usize) -> f64 {
-    (fcf_buckets(flows) / buckets_per_line as f64).ceil()
+pub(super) fn fcf_lines(flows: f64, slots_per_line: usize) -> f64 {
+    (fcf_slots(flows) / slots_per_line as f64).ceil()
 }

@@ -36,9 +36,10 @@ mod sizing;
 pub use backend::{Backend, Storage, StoreInfo};
 pub use error::{Setting, SpecError};
 pub use expire::{Expire, RecycleAt};
+pub(crate) use footprint::FCF_WINDOWS;
 pub use footprint::{
-    CellFormat, EXACT_FLOW_BYTES, FCF_BUCKET_SLOTS, Footprint, LINE_BYTES, SlotFormat,
-    cells_per_line, fcf_buckets_per_line, fcf_fingerprints,
+    CellFormat, EXACT_FLOW_BYTES, FCF_WINDOW_SLOTS, Footprint, LINE_BYTES, SlotFormat,
+    cells_per_line, fcf_fingerprints, fcf_slots_per_line,
 };
 pub use layout::{BLOCKED_LINES_LIMIT, LayoutKind, UnknownLayout};
 
@@ -115,7 +116,7 @@ pub struct Sizing {
     /// Cells that flows can hash to, those of one half if there are two (entries for `exact`, slots
     /// for `fcf`).
     pub cells: u64,
-    /// Cells per flow (0 for `exact`; for `fcf` the two buckets that a flow can be in).
+    /// Cells per flow (0 for `exact`; for `fcf` the two windows that a flow can be in).
     pub hashes: usize,
     /// Bits of a cell, without its stamp.
     pub cell_bits: u32,

@@ -7,14 +7,14 @@ use std::f64::consts::LN_2;
 
 use super::error::Setting;
 use super::footprint::{
-    FCF_BUCKET_SLOTS, FCF_BUCKETS, FCF_LOAD_PLANNED, FINGERPRINTS_LEAST, FINGERPRINTS_MOST,
-    fcf_buckets, fcf_lines, slot_bits_for,
+    FCF_LOAD_PLANNED, FCF_WINDOWS, FINGERPRINTS_LEAST, FINGERPRINTS_MOST, fcf_lines, fcf_slots,
+    slot_bits_for,
 };
 use super::layout::{best_hashes, most_hashes};
 use super::{
     BHBF_CELL_BITS, BLOCKED_LINES_LIMIT, Backend, Budget, CellFormat, Expire, Footprint,
     HASHES_LIMIT, LINE_BYTES, LayoutKind, MEMORY_LIMIT_BYTES, RecycleAt, Sizing, SlotFormat,
-    SpecError, Storage, StoreSpec, fcf_buckets_per_line, kbf_cell_bits,
+    SpecError, Storage, StoreSpec, fcf_slots_per_line, kbf_cell_bits,
 };
 use crate::digest::FlowId;
 use crate::state::State;
@@ -243,15 +243,15 @@ impl StoreSpec {
             Budget::MemoryBytes(bytes) => self.fcf_lines_in(bytes)?,
         };
         // Bits that a line has left over make the slots wider, and the fingerprints longer.
-        let needed = (fcf_buckets(self.flows as f64) / lines).ceil().max(1.0) as usize;
+        let needed = (fcf_slots(self.flows as f64) / lines).ceil().max(1.0) as usize;
         let slot_bits = SlotFormat::widest(needed, self.states, self.expire).slot_bits();
-        let fitting = fcf_buckets_per_line(slot_bits, self.expire);
+        let fitting = fcf_slots_per_line(slot_bits, self.expire);
         self.sized(&SlotFormat::widest(fitting, self.states, self.expire).of_lines(lines))
     }
 
     /// Lines of a shard of `fcf` with slots of this width, if they are within the limit.
     fn fcf_lines_of(&self, slot_bits: u32) -> Result<f64, SpecError> {
-        let lines = fcf_lines(self.flows as f64, fcf_buckets_per_line(slot_bits, self.expire));
+        let lines = fcf_lines(self.flows as f64, fcf_slots_per_line(slot_bits, self.expire));
         let bytes = lines * LINES_BYTES as f64;
         if bytes > MEMORY_LIMIT_BYTES as f64 {
             return Err(SpecError::TooLarge { bytes });
@@ -259,12 +259,13 @@ impl StoreSpec {
         Ok(lines)
     }
 
-    /// 8 · 0.95 / fingerprints ≤ rate.
+    /// 2 · 0.93 / fingerprints ≤ rate: each window has one slot in which a flow would be found.
     fn fcf_lines_for(&self, rate: f64) -> Result<f64, SpecError> {
-        let compared = (FCF_BUCKETS * FCF_BUCKET_SLOTS) as f64 * FCF_LOAD_PLANNED;
+        let compared = FCF_WINDOWS as f64 * FCF_LOAD_PLANNED;
         let fingerprints = (compared / rate).ceil();
         if fingerprints > FINGERPRINTS_MOST as f64 {
-            let least = compared / FINGERPRINTS_MOST as f64;
+            // Rounded up to the two digits that are shown.
+            let least = (compared / FINGERPRINTS_MOST as f64 * 1e11).ceil() / 1e11;
             return Err(SpecError::FingerprintRate { rate, least });
         }
         let fingerprints = (fingerprints as u64).max(FINGERPRINTS_LEAST);
@@ -316,7 +317,6 @@ fn bhbf_hashes(cells_per_flow: f64) -> usize {
 mod tests {
     use super::*;
     use crate::spec::fcf_fingerprints;
-    use crate::spec::footprint::fcf_slots;
 
     fn kbf(flows: u64, budget: Budget) -> StoreSpec {
         StoreSpec { flows, budget, ..StoreSpec::new(Backend::Kbf, 6) }
@@ -511,22 +511,37 @@ mod tests {
     #[test]
     fn a_rate_buys_fingerprints_and_no_line_is_wasted() {
         let flows = 1_000_000;
-        for (rate, expire, slot_bits, buckets_per_line) in [
-            (0.01, Expire::Timer, 13, 8),
-            (0.001, Expire::None, 16, 8),
-            // 17 bits would do: the line has 18.
-            (0.000_4, Expire::None, 18, 7),
-            (0.000_4, Expire::Timer, 18, 6),
-            (0.5, Expire::None, 9, 14),
+        for (rate, expire, states, slot_bits, slots_per_line) in [
+            (0.01, Expire::Timer, 6, 12, 38),
+            (0.001, Expire::Timer, 14, 16, 29),
+            (0.0001, Expire::Timer, 14, 19, 25),
+            (0.001, Expire::None, 6, 15, 34),
+            (0.000_4, Expire::None, 6, 16, 32),
+            // 27 bits would do: the line has 28.
+            (2.5e-7, Expire::None, 6, 28, 18),
+            (0.000_4, Expire::Timer, 6, 16, 29),
+            (0.5, Expire::None, 6, 10, 51),
         ] {
-            let sizing = fcf(flows, Budget::FpRate(rate), expire).sizing().unwrap();
+            let spec = StoreSpec { states, ..fcf(flows, Budget::FpRate(rate), expire) };
+            let sizing = spec.sizing().unwrap();
             assert_eq!((sizing.cell_bits, sizing.hashes), (slot_bits, 2), "{rate} {expire:?}");
-            assert_eq!(fcf_buckets_per_line(slot_bits, expire), buckets_per_line);
-            assert!(8.0 * 0.95 / fcf_fingerprints(slot_bits, 6) as f64 <= rate);
+            assert_eq!(fcf_slots_per_line(slot_bits, expire), slots_per_line);
+            assert!(2.0 * 0.93 / fcf_fingerprints(slot_bits, states) as f64 <= rate);
             let load = flows as f64 / sizing.cells as f64;
-            assert!((0.949..=0.95).contains(&load), "{load}");
-            let bits_per_slot = 512.0 / (4.0 * buckets_per_line as f64);
+            assert!((0.929..=0.93).contains(&load), "{load}");
+            let bits_per_slot = 512.0 / slots_per_line as f64;
             assert!((sizing.bits as f64 / sizing.cells as f64 - bits_per_slot).abs() < 1e-9);
+        }
+    }
+
+    /// With the states of `tcp-connection` and the timer.
+    #[test]
+    fn slots_of_fcf_are_dense() {
+        for (rate, bits_per_flow) in [(0.001, 19.0), (0.0001, 22.1)] {
+            let budget = Budget::FpRate(rate);
+            let spec = StoreSpec { states: 14, ..fcf(1_000_000, budget, Expire::Timer) };
+            let sizing = spec.sizing().unwrap();
+            assert!(sizing.bits_per_flow < bits_per_flow, "{rate}: {}", sizing.bits_per_flow);
         }
     }
 
@@ -540,8 +555,8 @@ mod tests {
                 let sizing = spec.sizing().unwrap();
                 assert!(sizing.bits <= 8 * bytes && 8 * bytes - sizing.bits < 8 * LINES_BYTES);
                 let fit = |slot_bits: u32| {
-                    let buckets = fcf_buckets_per_line(slot_bits, expire) as u64;
-                    let slots = sizing.bits / 8 / LINES_BYTES * 4 * buckets;
+                    let per_line = fcf_slots_per_line(slot_bits, expire) as u64;
+                    let slots = sizing.bits / 8 / LINES_BYTES * per_line;
                     slots as f64 >= fcf_slots(flows as f64)
                 };
                 let widest = slot_bits_for(FINGERPRINTS_MOST, 6);
@@ -554,9 +569,9 @@ mod tests {
     #[test]
     fn slots_hold_every_fingerprint_in_every_state() {
         for states in 1..=16 {
-            for slot_bits in 7..=36 {
+            for slot_bits in 8..=37 {
                 let fingerprints = fcf_fingerprints(slot_bits, states);
-                assert!(fingerprints * (states as u64) < 1 << slot_bits);
+                assert!(2 * fingerprints * (states as u64) < 1 << slot_bits);
                 assert!(fingerprints <= FINGERPRINTS_MOST);
             }
         }
@@ -568,7 +583,7 @@ mod tests {
             let sizing = fcf(flows, Budget::FpRate(0.01), Expire::None).sizing().unwrap();
             flows as f64 / sizing.cells as f64
         };
-        assert!(load(2_000) < 0.80 && load(100_000) < 0.945 && load(10_000_000) > 0.9499);
+        assert!(load(2_000) < 0.77 && load(100_000) < 0.92 && load(10_000_000) > 0.9299);
     }
 
     #[test]
@@ -579,10 +594,10 @@ mod tests {
         assert_eq!(error(hashes), not_supported(Setting::Hashes));
         let wide = StoreSpec { cell_bits: Some(8), ..spec };
         assert_eq!(error(wide), not_supported(Setting::CellBits));
-        let rare = error(fcf(1000, Budget::FpRate(1e-9), Expire::Timer));
+        let rare = error(fcf(1000, Budget::FpRate(4e-10), Expire::Timer));
         let SpecError::FingerprintRate { least, .. } = rare else { panic!("{rare}") };
-        assert!((1.7e-9..1.8e-9).contains(&least), "{least}");
-        assert!(fcf(1000, Budget::FpRate(1.8e-9), Expire::Timer).sizing().is_ok());
+        assert!((4.39e-10..4.41e-10).contains(&least), "{least}");
+        assert!(fcf(1000, Budget::FpRate(4.4e-10), Expire::Timer).sizing().is_ok());
         for flows in [1 << 40, u64::MAX] {
             for budget in [Budget::FpRate(0.01), Budget::MemoryBytes(1 << 30)] {
                 let error = error(fcf(flows, budget, Expire::Timer));

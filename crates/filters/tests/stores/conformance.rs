@@ -287,7 +287,7 @@ fn slow_array(spec: &StoreSpec) -> Box<dyn Slow> {
         return Box::new(SlowExact::new(capped.then_some(cells), timed));
     }
     if spec.backend == Backend::Fcf {
-        return Box::new(SlowFcf::new(cells / 4, spec.states, sizing.cell_bits, timed));
+        return Box::new(SlowFcf::new(cells, spec.states, sizing.cell_bits, timed));
     }
     let (layout, hashes, cells_per_line) = (spec.layout, sizing.hashes, sizing.cells_per_line);
     let shape = Shape { layout, hashes, cells, cells_per_line, timed };
@@ -389,7 +389,7 @@ fn dbf_follows_its_rules() {
     }
 }
 
-/// From three buckets, which the flows overfill, to more than they need.
+/// From a line or two, which the flows overfill, to more than they need.
 #[test]
 fn fcf_follows_its_rules() {
     for expire in [Expire::Timer, Expire::Stamps, Expire::None] {

@@ -57,7 +57,7 @@ fn any_number_gets_an_answer() {
         bloom::cell_has_at_least(3, load);
         bloom::best_hashes(load, 32);
         bound::bits_per_flow(load, &StateMix::even(6));
-        fcf::errors(fcf::fingerprint_bits(load, 0.95), load, &StateMix::even(6));
+        fcf::errors(fcf::fingerprint_bits(load, 0.93), load, &StateMix::even(6));
         BloomG { bits: load, word_bits: 64, words: 2, hashes: 3 }.false_positive_rate(1000.0);
         let filter = BloomG { bits: 1e6, word_bits: 0, words: 0, hashes: 0 };
         filter.false_positive_rate_exact(load);

@@ -1,5 +1,5 @@
-//! The fingerprint cuckoo filter as a bag of (fingerprint, two buckets, state). Nothing here has a
-//! slot: whether one more fits is decided for the whole bag, by matching its flows to buckets.
+//! The fingerprint cuckoo filter as a bag of (fingerprint, two windows, state). Nothing here has a
+//! slot: whether one more fits is decided for the whole bag, by matching its flows to slots.
 
 use super::{Counts, Slow};
 use crate::support::Flow;
@@ -8,7 +8,8 @@ use acsm_filters::{Lookup, State};
 
 pub struct SlowFcf {
     entries: Vec<Entry>,
-    buckets: usize,
+    lines: usize,
+    slots_per_line: usize,
     fingerprints: u128,
     timed: bool,
     /// Whether the insertion that follows is refused…
@@ -29,17 +30,25 @@ struct Entry {
 #[derive(Clone, Copy, PartialEq)]
 struct Look {
     fingerprint: u128,
-    /// The smaller first.
-    buckets: [usize; 2],
+    /// The line and the first slot of each; the smaller first.
+    windows: [(usize, usize); 2],
 }
 
 impl SlowFcf {
-    pub fn new(buckets: usize, states: usize, slot_bits: u32, timed: bool) -> SlowFcf {
-        let fingerprints = (2u128.pow(slot_bits) - 1) / states as u128;
+    pub fn new(slots: usize, states: usize, slot_bits: u32, timed: bool) -> SlowFcf {
+        let fingerprints = (2u128.pow(slot_bits) - 1) / (2 * states as u128);
         let fingerprints = fingerprints.min(u32::MAX.into());
+        // With the timer a line has 12 bits for its mark, and each slot one for its stamp.
+        let slots_per_line = match timed {
+            true => 500 / (slot_bits as usize + 1),
+            false => 512 / slot_bits as usize,
+        };
+        let lines = slots / slots_per_line;
+        assert_eq!(lines * slots_per_line, slots);
         SlowFcf {
             entries: vec![],
-            buckets,
+            lines,
+            slots_per_line,
             fingerprints,
             timed,
             expects_full: false,
@@ -50,10 +59,24 @@ impl SlowFcf {
 
     fn look(&self, flow: &Flow) -> Look {
         let fingerprint = u128::from(flow.id.fingerprint()) * self.fingerprints / (1 << 32);
-        let part = |bits: u64| (u128::from(bits) * self.buckets as u128 / (1 << 64)) as usize;
-        let first = part(flow.id.position_bits());
-        let second = (part(mix(fingerprint as u64)) + self.buckets - first) % self.buckets;
-        Look { fingerprint, buckets: [first.min(second), first.max(second)] }
+        let window = |bits: u64| {
+            let number = u128::from(bits) * (self.lines * self.slots_per_line) as u128 / (1 << 64);
+            (number as usize / self.slots_per_line, number as usize % self.slots_per_line)
+        };
+        let (first, sum) = (window(flow.id.position_bits()), window(mix(fingerprint as u64)));
+        let second = (
+            (sum.0 + self.lines - first.0) % self.lines,
+            (sum.1 + self.slots_per_line - first.1) % self.slots_per_line,
+        );
+        Look { fingerprint, windows: [first.min(second), first.max(second)] }
+    }
+
+    /// The numbers of the four slots that a flow can be in.
+    fn slots(&self, look: Look) -> [usize; 4] {
+        let slot =
+            |(line, first), n| line * self.slots_per_line + (first + n) % self.slots_per_line;
+        let [one, other] = look.windows;
+        [slot(one, 0), slot(one, 1), slot(other, 0), slot(other, 1)]
     }
 
     fn of(&self, flow: &Flow) -> Vec<usize> {
@@ -69,38 +92,34 @@ impl SlowFcf {
         found
     }
 
-    /// Whether the flows so far and one more can be given to buckets, four to each.
+    /// Whether the flows so far and one more can be given a slot each.
     fn fits(&self, look: Look) -> bool {
-        let mut homes: Vec<[usize; 2]> =
-            self.entries.iter().map(|entry| entry.look.buckets).collect();
-        homes.push(look.buckets);
-        let mut given: Vec<Vec<usize>> = vec![vec![]; self.buckets];
-        (0..homes.len()).all(|flow| {
-            let mut tried = vec![false; self.buckets];
-            give(flow, &homes, &mut given, &mut tried)
-        })
+        let looks = self.entries.iter().map(|entry| entry.look).chain([look]);
+        let choices: Vec<[usize; 4]> = looks.map(|look| self.slots(look)).collect();
+        let slots = self.lines * self.slots_per_line;
+        let mut given: Vec<Option<usize>> = vec![None; slots];
+        (0..choices.len()).all(|flow| give(flow, &choices, &mut given, &mut vec![false; slots]))
     }
 }
 
-/// Assigns a flow to one of its buckets, moving flows of that bucket to their other one if necessary.
-/// Returns whether that was possible.
-fn give(flow: usize, homes: &[[usize; 2]], given: &mut [Vec<usize>], tried: &mut [bool]) -> bool {
-    for bucket in homes[flow] {
-        if std::mem::replace(&mut tried[bucket], true) {
-            continue;
+/// Assigns a flow to one of its slots, moving the flow in that slot to another of its own if
+/// necessary. Returns whether that was possible.
+fn give(
+    flow: usize,
+    choices: &[[usize; 4]],
+    given: &mut [Option<usize>],
+    tried: &mut [bool],
+) -> bool {
+    choices[flow].into_iter().any(|slot| {
+        if std::mem::replace(&mut tried[slot], true) {
+            return false;
         }
-        if given[bucket].len() < 4 {
-            given[bucket].push(flow);
-            return true;
+        let is_free = given[slot].is_none_or(|other| give(other, choices, given, tried));
+        if is_free {
+            given[slot] = Some(flow);
         }
-        for place in 0..4 {
-            if give(given[bucket][place], homes, given, tried) {
-                given[bucket][place] = flow;
-                return true;
-            }
-        }
-    }
-    false
+        is_free
+    })
 }
 
 impl Slow for SlowFcf {

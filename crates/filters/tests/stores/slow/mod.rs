@@ -41,7 +41,6 @@ pub fn sum(a: Counts, b: Counts) -> Counts {
         writes_to_absent: a.writes_to_absent + b.writes_to_absent,
         saturations: a.saturations + b.saturations,
         recycles: a.recycles + b.recycles,
-        ..Counts::default()
     }
 }
 
