@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use acsm::capture::parse::Parser;
 use acsm::capture::{FileSource, TimeWindow};
 use acsm::engine::{
-    ActiveRules, Observer, OverloadEvent, OverloadStatus, OverloadTotals, Request, run,
+    ActiveRules, Observer, OverloadEvent, OverloadStatus, OverloadTotals, Phase, Request, run,
 };
 use acsm::flow::FlowKeyKind;
 use acsm::generate::{AttackKind, AttackSpec, Profile, Trace, TraceSpec};
@@ -59,7 +59,7 @@ fn overloads(
     plan.store = StoreSpec { flows: 40_000, states, pending: Some(slots), ..plan.store };
     plan.active = Arc::new(ActiveRules::new(rules, Preset::Operator));
     plan.keyer.kind = FlowKeyKind::Connection;
-    plan.startup_nanos = 20 * NANOS_PER_SEC;
+    plan.phase = Phase::Nanos(20 * NANOS_PER_SEC);
     let mut source = FileSource::open(&[file.path().to_owned()], TimeWindow::default()).unwrap();
     let (mut events, stop) = (Overloads::default(), AtomicBool::new(false));
     let result =

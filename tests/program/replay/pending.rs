@@ -171,7 +171,6 @@ fn pending_tables_that_cannot_be_are_refused() {
         ("--pending blom", "write a number of slots (64k), or none"),
         ("--pending 0", "a pending table has 1 to"),
         ("--pending 64k --memory 300KiB", "the least that works here is"),
-        ("--pending 64k --flow-key pair --rules tcp-flags", "add --flow-key connection"),
     ] {
         let output = acsm(&format!("replay {options}"), &[&trace]);
         assert_eq!(output.status.code(), Some(2), "{options}");
