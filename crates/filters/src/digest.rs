@@ -107,7 +107,7 @@ impl FlowId {
     }
 
     /// 32 bits that decide whether a flow belongs to a sample. They depend on all bits of salt and
-    /// fingerprint, so the flows of a sample have no line, bucket or fingerprint in common; and not on
+    /// fingerprint, so the flows of a sample have no line, slot or fingerprint in common; and not on
     /// the position bits, in which the two directions of a connection may differ.
     #[inline]
     pub const fn sampling_bits(self) -> u32 {
