@@ -80,7 +80,8 @@ pub fn replay_with_alerts(options: &str, files: &[&Path]) -> Run {
     let path = folder.path("alerts.json");
     let summary = replay(&format!("--alerts {} {options}", path.display()), files);
     let eve = std::fs::read_to_string(path).unwrap();
-    let alerts = eve.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let events = eve.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let alerts = events.filter(|event| event["event_type"] == "alert").collect();
     Run { summary, alerts, eve }
 }
 
