@@ -43,7 +43,7 @@ pub struct StoreArgs {
 
     /// Hold a flow in a table of this many slots until both of its ends have sent a segment whose
     /// numbers belong together, so that floods of forged packets do not reach the store
-    /// [default: a quarter of --flows and at least 64Ki, in at most a quarter of --memory; in preset
+    /// [default: a quarter of --flows and at least 128Ki, in at most a quarter of --memory; in preset
     /// paper none]
     #[arg(long, value_name = "SLOTS|none", value_parser = parse_pending)]
     pub pending: Option<PendingChoice>,

@@ -145,7 +145,7 @@ fn the_number_of_workers_changes_nothing_behind_a_pending_table() {
 fn the_operator_has_a_pending_table_by_default() {
     let folder = Folder::new();
     let (trace, _) = folder.generate("x.pcap", "--packets 2k");
-    for (options, slots) in [("--flows 1M", 250_000), ("--flows 100", 65_536)] {
+    for (options, slots) in [("--flows 1M", 250_000), ("--flows 100", 131_072)] {
         let (with, without) =
             (replay(options, &[&trace]), replay(&format!("{options} --pending none"), &[&trace]));
         // Rounded up to whole lines.

@@ -143,7 +143,7 @@ const SALT_BITS: u32 = 28;
 /// One line of each shard.
 const LINES_BYTES: u64 = (FlowId::SHARDS * LINE_BYTES) as u64;
 /// The fewest slots of all shards by default.
-const DEFAULT_SLOTS_MIN: u64 = 64 << 10;
+const DEFAULT_SLOTS_MIN: u64 = 1 << 17;
 
 impl PendingTable {
     /// The length of an epoch.
