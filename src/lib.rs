@@ -32,23 +32,23 @@
 //!
 //! # Following a packet
 //!
-//! `acsm replay --backend kbf --alerts f x.pcap`, from the record in the file to the line of EVE JSON, start-up
+//! `acsm replay --preset paper --backend kbf --alerts f x.pcap`, from the record in the file to the line of EVE JSON, start-up
 //! and thresholds aside: 22 files, in the order in which the packet meets them.
 //!
-//! 1. `src/engine/run.rs`: asks for a batch, sends it to the shards, takes what they found
-//! 2. `src/engine/dispatch.rs`: fills the batch in groups of 16 packets
-//! 3. `src/capture/file/source.rs`: the current input, with its time window and filter
-//! 4. `src/capture/file/pcap.rs`: finds the record in the block of bytes that was read
-//! 5. `src/capture/parse/parser.rs`: finds the TCP header, fills a slot of the batch, counts
-//! 6. `src/flow/key.rs`: the flows of a group of packets
-//! 7. `crates/filters/src/digest.rs`: their keyed digests
-//! 8. `src/engine/batch.rs`: its event, among those of its shard
-//! 9. `src/engine/pool.rs`: the thread that owns the shard takes the batch
-//! 10. `src/engine/shard_loop.rs`: the loop: look up, step, write, sweep
-//! 11. `src/engine/lookup_cache.rs`: knows the answer if the flow was seen just before
-//! 12. `crates/filters/src/cell_filter.rs`: what filters of shared cells have in common
-//! 13. `crates/filters/src/layout.rs`: which cells the flow has
-//! 14. `crates/filters/src/cells.rs`: the values of its cells in a line
+//! 1. `src/engine/dispatch.rs`: fills the batch in groups of 16 packets
+//! 2. `src/capture/file/source.rs`: the current input, with its time window and filter
+//! 3. `src/capture/file/pcap.rs`: finds the record in the block of bytes that was read
+//! 4. `src/capture/parse/parser.rs`: finds the TCP header, fills a slot of the batch, counts
+//! 5. `src/flow/key.rs`: the flows of a group of packets
+//! 6. `crates/filters/src/digest.rs`: their keyed digests
+//! 7. `src/engine/batch.rs`: its event, among those of its shard
+//! 8. `src/engine/pool.rs`: the thread that owns the shard takes the batch
+//! 9. `src/engine/shard_loop.rs`: the loop: look up, step, write, sweep
+//! 10. `src/engine/lookup_cache.rs`: knows the answer if the flow was seen just before
+//! 11. `crates/filters/src/cell_filter.rs`: what filters of shared cells have in common
+//! 12. `crates/filters/src/layout.rs`: which cells the flow has
+//! 13. `crates/filters/src/cells.rs`: the cells of the flow in a line
+//! 14. `crates/filters/src/cell_line.rs`: the values of a line's cells, and which of them count
 //! 15. `crates/filters/src/line.rs`: the line of 64 bytes, with its stamps or halves
 //! 16. `crates/filters/src/aging.rs`: which stamps and halves are alive
 //! 17. `crates/filters/src/kbf.rs`: from the values to the state, and back
@@ -58,8 +58,13 @@
 //! 21. `src/report/alert/output.rs`: the sink: writes whole lines
 //! 22. `src/report/alert/eve.rs`: its line
 //!
-//! `src/capture/file/buffer.rs` reads the blocks. Small types and helpers are in 7 more: `src/engine/stages.rs`, `src/time.rs`, `src/flow/mod.rs`, `src/machine/rule.rs`,
+//! `src/engine/run.rs` and `src/engine/stages.rs` run once per batch, `src/capture/file/buffer.rs` once per block of bytes.
+//! Small types and helpers are in six more: `src/time.rs`, `src/flow/mod.rs`, `src/machine/rule.rs`,
 //! `src/engine/stats.rs`, `crates/filters/src/memory.rs`, `crates/filters/src/state.rs`.
+//!
+//! With a pending table (preset `operator`), packets of flows that are not in the store also run through
+//! `src/engine/shard_pending.rs`, `src/engine/admission.rs` and `crates/filters/src/pending/`; those of sampled flows
+//! through `src/engine/sample/`.
 //!
 //! ```
 //! use acsm::capture::parse::Parser;

@@ -28,11 +28,10 @@
 //! until they are touched with a whole one.
 
 use crate::aging::{Epoch, HALVES, Half, STAMPS, Stamp, UNTIMED};
-use crate::cell_place::CellPlace;
 use crate::cells::{Cells, InLine};
 use crate::digest::FlowId;
 use crate::error::StoreError;
-use crate::layout::{Layout, SLOTS_PER_WORD};
+use crate::layout::{CellPlace, Layout, SLOTS_PER_WORD};
 use crate::line::{Line, LineArray, OwnedLines};
 use crate::memory::Arena;
 use crate::recycling::Erase;

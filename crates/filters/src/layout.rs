@@ -21,6 +21,7 @@ use crate::digest::mix;
 use crate::line::Usage;
 use crate::spec::{BLOCKED_LINES_LIMIT, HASHES_LIMIT, LayoutKind, Sizing};
 use crate::stats::StoreStats;
+use crate::store::Lines;
 
 /// How many slots take their digits from one word. With cells of 8 bits and more, a line and eight
 /// slots take at most 60 of its bits in the largest store.
@@ -359,6 +360,61 @@ const fn digit(fraction: u64, base: u64) -> (u32, u64) {
 #[inline]
 const fn scale(bits: u32, part: u32) -> u32 {
     ((bits as u64 * part as u64) >> 32) as u32
+}
+
+/// Where the cells of a flow are. The first groups of cells are stored, which in most layouts are
+/// all; others are computed when they are needed.
+#[derive(Debug, Clone, Copy)]
+pub struct CellPlace {
+    digest: u64,
+    groups: [CellGroup; GROUPS_STORED],
+}
+
+const GROUPS_STORED: usize = 2;
+
+impl CellPlace {
+    #[inline(always)]
+    pub(crate) fn new(layout: &Layout, digest: u64) -> CellPlace {
+        let mut groups = [CellGroup::EMPTY; GROUPS_STORED];
+        for (n, group) in groups.iter_mut().enumerate().take(layout.groups()) {
+            *group = layout.group(digest, n);
+        }
+        CellPlace { digest, groups }
+    }
+
+    /// All cells of the flow, line by line, in the order of its hashes.
+    #[inline(always)]
+    pub(crate) fn lines<'l>(&self, layout: &'l Layout) -> impl Iterator<Item = (usize, Slots<'l>)> {
+        (0..layout.groups()).map(move |n| {
+            let group = match self.groups.get(n) {
+                Some(group) => *group,
+                None => self.other(layout, n),
+            };
+            (group.line(), layout.slots(n, &group))
+        })
+    }
+
+    #[inline(never)]
+    fn other(&self, layout: &Layout, n: usize) -> CellGroup {
+        layout.group(self.digest, n)
+    }
+
+    /// The digest of the flow.
+    #[inline(always)]
+    pub(crate) fn digest(&self) -> u64 {
+        self.digest
+    }
+
+    /// The lines as a cache counts writes to them.
+    #[inline]
+    pub(crate) fn cache_lines(&self, layout: &Layout) -> Lines {
+        let [one, other] = self.groups.map(|group| group.line());
+        match layout.groups() {
+            1 => Lines::of(one, one),
+            2 => Lines::of(one, other),
+            _ => Lines::ALL,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -47,7 +47,7 @@
 //! | `store`, `state`, `stats`, `error` | the interface |
 //! | `aging` | epochs, stamps and halves: the aging rule |
 //! | `line`, `cell_line`, `cells` | lines of 64 bytes, cells in lines, arrays of cells |
-//! | `layout`, `cell_place` | the cells of a flow |
+//! | `layout` | the cells of a flow |
 //! | `cell_filter` | filters of shared cells, with a [`CellRule`] each: `sbf`, `kbf`, `bhbf` |
 //! | `codes` | codes for states, of `kbf` and `bhbf` |
 //! | `dbf`, `fcf`, `exact` | the other structures |
@@ -68,7 +68,6 @@ mod aging;
 mod bhbf;
 mod cell_filter;
 mod cell_line;
-mod cell_place;
 mod cells;
 mod codes;
 mod dbf;
@@ -93,7 +92,6 @@ mod store;
 pub use aging::{Epoch, HALVES, STAMPS, Stamp, UNTIMED};
 pub use bhbf::{Bhbf, BhbfRule};
 pub use cell_filter::{CellFilter, CellHandle, CellRule};
-pub use cell_place::CellPlace;
 pub use codes::Encodings;
 pub use dbf::{Dbf, DbfHandle, DbfPlace};
 pub use digest::{FlowId, HashKey};
@@ -101,6 +99,7 @@ pub use error::StoreError;
 pub use exact::{Exact, ExactHandle, ExactPlace, FlowLookups, GroundTruth};
 pub use fcf::{Fcf, FcfHandle, FcfPlace};
 pub use kbf::{Kbf, KbfRule};
+pub use layout::CellPlace;
 pub use line::{Line, LineArray, OwnedLines, array_bytes};
 pub use recycling::{Erase, Recycling, RecyclingHandle};
 pub use rng::Random;

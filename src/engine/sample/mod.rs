@@ -29,7 +29,7 @@
 //!   flows before the flood remain in the sample; the interval says how few.
 //!
 //! Nothing depends on the number of workers or the size of batches: a shard's sample follows from its
-//! events and from the [seconds](super::batch::NewSecond) that begin between them.
+//! events and from the seconds that begin between them.
 //!
 //! | file | subject |
 //! |---|---|
