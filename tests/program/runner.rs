@@ -67,11 +67,17 @@ pub fn replay(options: &str, files: &[&Path]) -> Value {
     json(&format!("replay --json --quiet {options}"), files)
 }
 
-/// A summary and the EVE lines of the same run.
+/// A summary, and the EVE lines of the same run with the alerts among them.
 pub struct Run {
     pub summary: Value,
     pub alerts: Vec<Value>,
     pub eve: String,
+}
+
+/// The events of this type among EVE lines.
+pub fn events_of(eve: &str, event_type: &str) -> Vec<Value> {
+    let events = eve.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    events.filter(|event| event["event_type"] == event_type).collect()
 }
 
 /// Replays with alerts in a file.
@@ -80,8 +86,7 @@ pub fn replay_with_alerts(options: &str, files: &[&Path]) -> Run {
     let path = folder.path("alerts.json");
     let summary = replay(&format!("--alerts {} {options}", path.display()), files);
     let eve = std::fs::read_to_string(path).unwrap();
-    let events = eve.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-    let alerts = events.filter(|event| event["event_type"] == "alert").collect();
+    let alerts = events_of(&eve, "alert");
     Run { summary, alerts, eve }
 }
 

@@ -2,13 +2,8 @@
 
 use acsm_test_support::repository;
 use acsm_test_support::schema::complaints;
-use serde_json::Value;
 
-use crate::runner::{Folder, replay_with_alerts};
-
-fn of_type<'a>(lines: &'a [Value], kind: &str) -> Vec<&'a Value> {
-    lines.iter().filter(|line| line["event_type"] == kind).collect()
-}
+use crate::runner::{Folder, events_of, replay_with_alerts};
 
 #[test]
 fn stats_come_by_packet_time() {
@@ -16,7 +11,7 @@ fn stats_come_by_packet_time() {
     let (trace, _) = folder.generate("x.pcap", "--packets 60k --flows 3k --duration 10m");
     let options = "--preset operator --backend kbf --flows 1k --stats 2m";
     let run = replay_with_alerts(options, &[&trace]);
-    let stats = of_type(&run.alerts, "stats");
+    let stats = events_of(&run.eve, "stats");
     assert!((3..=5).contains(&stats.len()), "{}", stats.len());
     let schema = serde_json::from_str(&repository::read("docs/eve-stats.schema.json")).unwrap();
     let mut uptime = 0;
@@ -35,7 +30,7 @@ fn stats_come_by_packet_time() {
 fn an_overload_is_among_the_alerts() {
     let options = "--preset operator --pending 192 --idle-timeout 5s";
     let run = replay_with_alerts(options, &[&repository::trace("attacks.pcap.gz")]);
-    let overloads = of_type(&run.alerts, "anomaly");
+    let overloads = events_of(&run.eve, "anomaly");
     let first = overloads.first().expect("a flood overloads a table of 192 flows");
     assert_eq!(first["anomaly"]["event"], "store_overload");
     assert_eq!(first["acsm"]["overload"]["status"], "start");
