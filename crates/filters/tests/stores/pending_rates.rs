@@ -71,9 +71,9 @@ fn flows_are_kept_as_long_as_theory_says() {
 
 #[test]
 fn sizes_are_those_of_whole_lines_in_all_shards() {
-    assert_eq!(PendingTable::default_slots(0), 64 << 10);
+    assert_eq!(PendingTable::default_slots(0), 128 << 10);
     assert_eq!(PendingTable::default_slots(1_000_000), 250_000);
-    for slots in [0, 1, 192, 193, 65_536, 250_000] {
+    for slots in [0, 1, 192, 193, 131_072, 250_000] {
         let all = PendingTable::new(slots).unwrap().stats().slots * FlowId::SHARDS as u64;
         let line_slots = (FlowId::SHARDS * SLOTS_PER_LINE) as u64;
         assert!(all >= slots && all < slots.max(1) + line_slots, "{slots}: {all}");
