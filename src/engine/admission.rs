@@ -44,6 +44,7 @@
 use std::collections::HashMap;
 
 use super::batch::Event;
+use super::digest_hasher::BuildDigestHasher;
 use super::shard::ShardWork;
 use crate::flow::{Direction, Packet, TcpFlags};
 use crate::machine::{Next, Outcome, Resumption};
@@ -293,7 +294,7 @@ fn epoch_of(time: Timestamp) -> Epoch {
 /// lost.
 #[derive(Default)]
 pub struct UnboundedPending {
-    flows: HashMap<FlowId, (PendingFlow, Epoch)>,
+    flows: HashMap<FlowId, (PendingFlow, Epoch), BuildDigestHasher>,
     epoch: Epoch,
 }
 

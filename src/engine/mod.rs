@@ -15,6 +15,7 @@
 //! | [`shard`], `shard_loop` | the interface of a shard; the loop that drives flows, for every store |
 //! | `lookup_cache` | answers for the flows seen last |
 //! | `admission`, `shard_pending` | flows that are pending until both of their ends have spoken |
+//! | `digest_hasher` | the hash of tables by digest: the digest itself |
 //! | `build` | from the specification of a store to its shards |
 //! | `shadow`, [`errors`] | the exact table beside a store, and the errors it finds |
 //! | [`sample`], `seconds` | an exact table of some flows, always on: the measured error; what is decided once per second |
@@ -37,6 +38,7 @@ mod batch;
 mod build;
 mod clock;
 pub mod compare;
+mod digest_hasher;
 mod dispatch;
 pub mod errors;
 mod lookup_cache;

@@ -1,7 +1,6 @@
 //! Admission: a flow is pending until both of its ends have spoken. Alerts stay the same, and what a
 //! flood of forged packets brings does not reach the store.
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -10,7 +9,7 @@ use acsm::capture::parse::Parser;
 use acsm::capture::{FileSource, TimeWindow};
 use acsm::engine::{ActiveRules, Phase, RunPlan, RunResult, run};
 use acsm::flow::FlowKeyKind;
-use acsm::generate::{AttackKind, AttackSpec, Profile, Trace, TraceSpec};
+use acsm::generate::{AttackKind, AttackSpec, Profile, TraceSpec};
 use acsm::machine::{Preset, Rules};
 use acsm::time::NANOS_PER_SEC;
 use acsm_filters::{Backend, Budget, StoreSpec};
@@ -18,6 +17,7 @@ use acsm_test_support::corpus::Corpus;
 use acsm_test_support::plans::replay_plan;
 use acsm_test_support::repository;
 
+use crate::generated::generated;
 use crate::workers::Kept;
 
 /// What an operator runs, with an idle timeout as long as an epoch of the pending table.
@@ -91,11 +91,7 @@ pub fn flood(kind: AttackKind) -> tempfile::NamedTempFile {
         attacks: vec![attack],
         ..TraceSpec::new(Profile::Realistic)
     };
-    let mut pcap = Vec::new();
-    Trace::new(spec).unwrap().write(&mut pcap).unwrap();
-    let mut file = tempfile::NamedTempFile::new().unwrap();
-    file.write_all(&pcap).unwrap();
-    file
+    generated(spec)
 }
 
 /// How many flows entered a store behind a pending table.

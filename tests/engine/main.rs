@@ -3,6 +3,7 @@
 mod admission;
 mod admission_keys;
 mod blind_resets;
+mod generated;
 mod machine_properties;
 mod overload;
 mod rules_files;

@@ -1,6 +1,5 @@
 //! Overload: announced when new flows are too many for the pending table, once, and over in time.
 
-use std::io::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -10,11 +9,13 @@ use acsm::engine::{
     ActiveRules, Observer, OverloadEvent, OverloadStatus, OverloadTotals, Phase, Request, run,
 };
 use acsm::flow::FlowKeyKind;
-use acsm::generate::{AttackKind, AttackSpec, Profile, Trace, TraceSpec};
+use acsm::generate::{AttackKind, AttackSpec, Profile, TraceSpec};
 use acsm::machine::{Preset, Rules};
 use acsm::time::NANOS_PER_SEC;
 use acsm_filters::{Backend, StoreSpec};
 use acsm_test_support::plans::{NullSink, replay_plan};
+
+use crate::generated::generated;
 
 /// The beginnings and ends of overloads in a run.
 #[derive(Debug, Default)]
@@ -41,11 +42,7 @@ fn trace() -> tempfile::NamedTempFile {
         attacks: vec![flood],
         ..TraceSpec::new(Profile::Realistic)
     };
-    let mut pcap = Vec::new();
-    Trace::new(spec).unwrap().write(&mut pcap).unwrap();
-    let mut file = tempfile::NamedTempFile::new().unwrap();
-    file.write_all(&pcap).unwrap();
-    file
+    generated(spec)
 }
 
 fn overloads(

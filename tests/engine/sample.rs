@@ -1,6 +1,5 @@
 //! The sampled exact shadow: what it measures is what `--verify` counts, in every minute.
 
-use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -10,11 +9,13 @@ use acsm::capture::{FileSource, TimeWindow};
 use acsm::engine::sample::DEFAULT_FLOWS;
 use acsm::engine::{ActiveRules, MeasuredError, Observer, Phase, Request, RunPlan, RunResult, run};
 use acsm::flow::FlowKeyKind;
-use acsm::generate::{AttackKind, AttackSpec, Profile, Trace, TraceSpec};
+use acsm::generate::{AttackKind, AttackSpec, Profile, TraceSpec};
 use acsm::machine::{Preset, Rules};
 use acsm::time::NANOS_PER_SEC;
 use acsm_filters::{Backend, Budget, Expire, HashKey, StoreSpec};
 use acsm_test_support::plans::{NullSink, replay_plan};
+
+use crate::generated::generated;
 
 /// Every flow of a trace is in a sample of this size.
 const EVERY_FLOW: u64 = 1 << 24;
@@ -69,11 +70,7 @@ fn trace(flood: Option<AttackKind>) -> tempfile::NamedTempFile {
         attacks: flood.into_iter().map(attack).collect(),
         ..TraceSpec::new(Profile::Realistic)
     };
-    let mut pcap = Vec::new();
-    Trace::new(spec).unwrap().write(&mut pcap).unwrap();
-    let mut file = tempfile::NamedTempFile::new().unwrap();
-    file.write_all(&pcap).unwrap();
-    file
+    generated(spec)
 }
 
 #[test]

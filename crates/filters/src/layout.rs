@@ -195,7 +195,7 @@ impl Layout {
         (active + frozen - usage.copies as f64).max(active).max(frozen)
     }
 
-    /// An estimate of the flows that have so many cells in use.
+    /// An estimate of how many flows have this number of cells in use.
     fn flows_on(&self, occupied: u64) -> f64 {
         let cells = self.cells() as f64;
         // n flows miss a cell with probability e^{−kn/m}, blocked or not. For a full filter, half a

@@ -1,9 +1,9 @@
 //! The sampled flows of a shard, and their lookups of the last minute.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 
 use super::estimate::WindowCounts;
+use crate::engine::digest_hasher::BuildDigestHasher;
 use crate::flow::{FlowId, FlowKey};
 
 /// Seconds of a minute: as far back as lookups are counted.
@@ -16,7 +16,7 @@ const SLICE_SECONDS: u64 = MINUTE_SECONDS / SLICES as u64;
 /// The flows of one shard that are in the sample.
 #[derive(Debug, Default)]
 pub struct SampledFlows {
-    flows: HashMap<FlowId, SampledFlow, BuildHasherDefault<DigestHasher>>,
+    flows: HashMap<FlowId, SampledFlow, BuildDigestHasher>,
     /// Slices since 1970, the current one included.
     slice: u64,
     /// The highest level that was required of flows in each slice of the last minute.
@@ -46,12 +46,6 @@ impl SampledFlows {
         self.flows.len()
     }
 
-    /// Whether a flow is among them.
-    #[inline]
-    pub fn contains(&self, id: FlowId) -> bool {
-        self.flows.contains_key(&id)
-    }
-
     /// Adds a flow.
     pub fn add(&mut self, id: FlowId, key: FlowKey, is_certain: bool) {
         let slices = [SliceCounts::default(); SLICES];
@@ -63,10 +57,10 @@ impl SampledFlows {
         self.flows.get(&id).map(|flow| flow.key)
     }
 
-    /// Whether its state is known.
+    /// Whether the state of a flow is known; `None` if it is not among them.
     #[inline]
-    pub fn is_certain(&self, id: FlowId) -> bool {
-        self.flows.get(&id).is_some_and(|flow| flow.is_certain)
+    pub fn is_certain(&self, id: FlowId) -> Option<bool> {
+        self.flows.get(&id).map(|flow| flow.is_certain)
     }
 
     /// Its state is known from here on.
@@ -133,19 +127,4 @@ impl SampledFlows {
 #[inline]
 fn index(slice: u64) -> usize {
     (slice % SLICES as u64) as usize
-}
-
-/// A digest is its own hash.
-#[derive(Debug, Default)]
-struct DigestHasher(u64);
-
-impl Hasher for DigestHasher {
-    fn write(&mut self, bytes: &[u8]) {
-        let (words, _) = bytes.as_chunks();
-        self.0 = words.first().map_or(0, |word| u64::from_ne_bytes(*word));
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
-    }
 }

@@ -122,7 +122,8 @@ impl Sample {
         let level = level_of(event.id);
         let event = self.aging.event(event, answer);
         self.now.epoch = self.now.epoch.max(event.epoch);
-        if !self.flows.contains(event.id) {
+        let mut is_certain = self.flows.is_certain(event.id);
+        if is_certain.is_none() {
             while level >= self.level
                 && self.flows.len() >= self.flows_max
                 && self.level < LEVELS - 1
@@ -133,10 +134,11 @@ impl Sample {
                 return;
             }
             let packet = work.packets.get(event.index as usize).unwrap_or(&Packet::UNSPECIFIED);
-            let is_certain = self.is_certain(level, &event, answer.answer);
-            self.flows.add(event.id, work.rules.keyer.key(packet).0, is_certain);
+            let begins = self.is_certain(level, &event, answer.answer);
+            self.flows.add(event.id, work.rules.keyer.key(packet).0, begins);
+            is_certain = Some(begins);
         }
-        if !self.flows.is_certain(event.id) {
+        if is_certain == Some(false) {
             self.adopt(work, &event, answer.answer);
         }
         let truth = self.drive(work, &event, answer);

@@ -119,7 +119,7 @@ impl SearchAllowance {
         N.min(2 * FCF_WINDOW_SLOTS + self.0)
     }
 
-    /// A search examined so many slots in use.
+    /// Deducts the slots in use that a search examined.
     fn spend(&mut self, examined: usize) {
         self.0 = self.0.saturating_sub(examined.saturating_sub(2 * FCF_WINDOW_SLOTS));
     }
