@@ -42,14 +42,14 @@
 //! under way, until the ends' own RSTs follow.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use super::batch::Event;
 use super::digest_hasher::BuildDigestHasher;
 use super::shard::ShardWork;
-use crate::flow::{Direction, Packet, TcpFlags};
+use crate::flow::{Direction, TcpFlags};
 use crate::machine::{Next, Outcome, Resumption};
-use crate::time::{NANOS_PER_SEC, Timestamp};
-use acsm_filters::pending::{End, Evidence, PendingFlow, PendingStats, PendingTable, Segment, Sum};
+use acsm_filters::pending::{End, Evidence, PendingFlow, PendingStats, PendingTable, Segment};
 use acsm_filters::{Epoch, FlowId, Lookup, State};
 
 /// The pending flows of one shard.
@@ -149,6 +149,14 @@ impl PendingStep {
 }
 
 impl Pending {
+    /// Starts loading the memory of a flow.
+    #[inline(always)]
+    pub fn prefetch(&self, id: FlowId) {
+        if let Pending::Table(table) = self {
+            table.prefetch(id);
+        }
+    }
+
     /// Steps a flow that `store` does not have.
     pub fn step(
         &mut self,
@@ -156,11 +164,10 @@ impl Pending {
         event: &Event,
         store: &mut impl AdmittingStore,
     ) -> PendingStep {
-        let packet = work.packets.get(event.index as usize).unwrap_or(&Packet::UNSPECIFIED);
         let directed = work.rules.keyer.is_directed();
-        let segment = segment(packet, event.direction, directed);
+        let segment = segment(event, directed);
         let mut result = None;
-        self.apply((event.id, directed), epoch_of(packet.time), |flow, evidence| {
+        self.apply((event.id, directed), event.pending_epoch, |flow, evidence| {
             let (mut step, mut next) =
                 PendingStep::with_evidence(work, event, flow, evidence, segment);
             let was_heard = evidence.has_heard(segment);
@@ -194,14 +201,13 @@ impl Pending {
     /// Takes a flow that has left the store. Of a directed flow that is half-open again, the evidence
     /// stands: its SYN may be that of another connection.
     pub fn hold(&mut self, work: &ShardWork<'_>, event: &Event, state: State) {
-        let packet = work.packets.get(event.index as usize).unwrap_or(&Packet::UNSPECIFIED);
         let directed = work.rules.keyer.is_directed();
         let evidence = match directed && work.rules.half_open[state.index()] {
             true => Evidence::COMPLETE,
             false => Evidence::NONE,
         };
         let flow = PendingFlow { state, evidence };
-        self.apply((event.id, false), epoch_of(packet.time), |_, _| Fate::Pending(flow));
+        self.apply((event.id, false), event.pending_epoch, |_, _| Fate::Pending(flow));
     }
 
     /// Forgets all flows but those to `keep`, in an unbounded table.
@@ -268,11 +274,10 @@ fn is_ready(work: &ShardWork<'_>, flow: &PendingFlow) -> bool {
 
 /// What a packet contributes to the evidence that both ends take part. To a directed flow, whose
 /// packets all come from one end, a SYN says nothing: it may be that of another connection.
-fn segment(packet: &Packet, direction: Direction, directed: bool) -> Segment {
-    let sum = Sum::of(packet.sequence_sum, 0);
-    let (syn, ack) = (packet.flags.has(TcpFlags::SYN), packet.flags.has(TcpFlags::ACK));
-    match (syn, ack) {
-        _ if packet.flags.has(TcpFlags::RST) => Segment::Other,
+fn segment(event: &Event, directed: bool) -> Segment {
+    let &Event { flags, sum, direction, .. } = event;
+    match (flags.has(TcpFlags::SYN), flags.has(TcpFlags::ACK)) {
+        _ if flags.has(TcpFlags::RST) => Segment::Other,
         (true, false) if directed => Segment::Other,
         (true, false) => Segment::Syn,
         (true, true) => Segment::SynAck(sum),
@@ -282,12 +287,6 @@ fn segment(packet: &Packet, direction: Direction, directed: bool) -> Segment {
         },
         (false, false) => Segment::Other,
     }
-}
-
-/// The pending table's own epoch.
-fn epoch_of(time: Timestamp) -> Epoch {
-    let epoch = time.as_nanos() / (PendingTable::EPOCH_SECONDS * NANOS_PER_SEC);
-    Epoch(u32::try_from(epoch).unwrap_or(u32::MAX))
 }
 
 /// All pending flows, however many. They live as long as in the table of fixed size, but none is
@@ -309,22 +308,29 @@ impl UnboundedPending {
             self.epoch = now;
             self.flows.retain(|_, (_, last)| !last.is_forgotten_at(now));
         }
-        let of = |id| self.flows.get(&id).map(|(flow, _)| *flow);
-        let evidence = match (of(id), of(id.reverse())) {
-            (Some(flow), _) => flow.evidence,
-            (None, Some(reverse)) if directed => reverse.evidence.reversed(),
-            _ => Evidence::NONE,
+        let reverse =
+            directed.then(|| self.flows.get(&id.reverse())).flatten().map(|(flow, _)| *flow);
+        let mut entry = self.flows.entry(id);
+        let flow = match &mut entry {
+            Entry::Occupied(entry) => Some(entry.get().0),
+            Entry::Vacant(_) => None,
         };
-        let fate = f(of(id), evidence);
-        if let Some(evidence) = fate.evidence().filter(|_| directed)
+        let evidence = match (flow, reverse) {
+            (Some(flow), _) => flow.evidence,
+            (None, Some(reverse)) => reverse.evidence.reversed(),
+            (None, None) => Evidence::NONE,
+        };
+        let fate = f(flow, evidence);
+        let evidence = fate.evidence();
+        match (fate, entry) {
+            (Fate::Pending(flow), entry) => drop(entry.insert_entry((flow, self.epoch))),
+            (Fate::Admitted(_) | Fate::Deleted, Entry::Occupied(entry)) => drop(entry.remove()),
+            _ => {}
+        }
+        if let (Some(evidence), Some(_)) = (evidence, reverse)
             && let Some((reverse, _)) = self.flows.get_mut(&id.reverse())
         {
             reverse.evidence = evidence.reversed();
-        }
-        match fate {
-            Fate::Nothing => {}
-            Fate::Pending(flow) => drop(self.flows.insert(id, (flow, self.epoch))),
-            Fate::Admitted(_) | Fate::Deleted => drop(self.flows.remove(&id)),
         }
     }
 }

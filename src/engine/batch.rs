@@ -9,6 +9,7 @@ use crate::flow::{Direction, FlowId, Packet, TcpFlags};
 use crate::machine::{Machine, Outcome};
 use crate::time::Timestamp;
 use acsm_filters::memory::prefetch_to_write;
+use acsm_filters::pending::Sum;
 use acsm_filters::{Epoch, Lookup};
 
 /// A TCP packet as its flow's state machine sees it. Two fit a cache line, for each crosses from
@@ -19,6 +20,10 @@ pub struct Event {
     pub id: FlowId,
     /// The aging epoch that it falls in…
     pub epoch: Epoch,
+    /// The pending table's own epoch.
+    pub pending_epoch: Epoch,
+    /// The sum of its sequence and acknowledgement number.
+    pub sum: Sum,
     /// Its position among the packets of the batch: results are merged in this order.
     pub index: u32,
     /// Its flags.
@@ -42,6 +47,8 @@ pub struct Event {
 pub struct PacketContext {
     /// The moment of the aging clock.
     pub tick: Tick,
+    /// The pending table's own epoch.
+    pub pending_epoch: Epoch,
     /// Whether the flow is shown step by step.
     pub watched: bool,
     /// Whether rules about packets without a session are muted at this time.
@@ -54,6 +61,8 @@ impl Event {
     const UNSPECIFIED: Event = Event {
         id: FlowId(0),
         epoch: Epoch(0),
+        pending_epoch: Epoch(0),
+        sum: Sum::of(0, 0),
         index: 0,
         flags: TcpFlags(0),
         has_data: false,
@@ -239,6 +248,8 @@ impl ShardedEvents {
         *slot = Event {
             id,
             epoch: context.tick.epoch,
+            pending_epoch: context.pending_epoch,
+            sum: Sum::of(packet.sequence_sum, 0),
             index,
             flags: packet.flags,
             has_data: packet.payload_bytes > 0,

@@ -14,6 +14,7 @@ use crate::capture::{CaptureError, FrameCounts, PacketSlots, PacketSource};
 use crate::flow::{Direction, FlowGroup, FlowId, Keyer, Packet};
 use crate::time::{NANOS_PER_SEC, Timestamp};
 use acsm_filters::Epoch;
+use acsm_filters::pending::PendingTable;
 
 /// Packets that are handled together, at most.
 pub const GROUP: usize = FlowGroup::MOST;
@@ -73,7 +74,8 @@ impl Dispatcher {
         let clock = Clock::new(plan.phase);
         let tick = clock.tick();
         let (watched, no_session_muted, is_one_way) = (false, true, false);
-        let context = PacketContext { tick, watched, no_session_muted, is_one_way };
+        let pending_epoch = Epoch::default();
+        let context = PacketContext { tick, pending_epoch, watched, no_session_muted, is_one_way };
         Dispatcher {
             keyer: plan.keyer,
             clock,
@@ -177,6 +179,7 @@ impl Dispatcher {
         let second = time.as_nanos() / NANOS_PER_SEC;
         if self.second.is_none_or(|latest| second > latest) {
             self.second = Some(second);
+            self.context.pending_epoch = PendingTable::epoch_of(second);
             events.add_second(second, index);
         }
         Timestamp::new(self.second.map_or(0, |second| second + 1), 0)

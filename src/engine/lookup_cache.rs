@@ -76,6 +76,12 @@ impl<P: Copy> LookupCache<P> {
         index
     }
 
+    /// Whether a flow has an entry.
+    #[inline(always)]
+    pub fn has(&self, id: FlowId) -> bool {
+        self.entries[id.position_bits() as usize % ENTRIES].id == id
+    }
+
     /// What the store would answer for the flow of this entry in this epoch, if that is known.
     #[inline(always)]
     pub fn get(&self, index: usize, epoch: Epoch) -> Option<Cached> {

@@ -9,7 +9,6 @@
 use std::ops::AddAssign;
 
 use crate::time::Timestamp;
-use acsm_filters::StoreStats;
 use acsm_filters::pending::PendingStats;
 
 /// A pending flow should be held at least this long: most handshakes take less, and a lost SYN is
@@ -32,11 +31,10 @@ pub struct SecondLoad {
 }
 
 impl SecondLoad {
-    /// Since the start, from what a shard says of itself. `refused`: flows that were not let out of the
-    /// pending table.
-    pub fn new(store: &StoreStats, pending: Option<PendingStats>, refused: u64) -> SecondLoad {
-        let refused = if pending.is_some() { refused } else { store.full };
-        let PendingStats { slots, inserted, lost, .. } = pending.unwrap_or_default();
+    /// Since the start, of a shard with this pending table. `refused`: flows that the store had no
+    /// room for.
+    pub fn with_pending(pending: &PendingStats, refused: u64) -> SecondLoad {
+        let PendingStats { slots, inserted, lost, .. } = *pending;
         SecondLoad { slots, arrived: inserted, lost, refused }
     }
 

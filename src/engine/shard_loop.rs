@@ -32,6 +32,8 @@ pub struct StoreShard<S: Store> {
     places: [S::Place; AHEAD],
     epoch: Epoch,
     events_since_sweep: u32,
+    /// The chance that an absent flow seems to be present, as of an alert since the last sweep.
+    false_positive_chance: Option<f64>,
     pub(super) stats: ShardStats,
 }
 
@@ -49,6 +51,7 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
             places: [place; AHEAD],
             epoch: Epoch::default(),
             events_since_sweep: 0,
+            false_positive_chance: None,
             stats: ShardStats::default(),
         }
     }
@@ -92,19 +95,25 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
         mut observe: impl FnMut(&mut Self, &Event, &Step<S::Handle>),
     ) {
         for n in 0..AHEAD.min(work.events.len()) {
-            self.prepare(work, n);
+            self.prepare::<PENDING>(work, n);
         }
         for (n, event) in work.events.iter().enumerate() {
             let step = self.advance::<PENDING>(work, n, event);
             observe(self, event, &step);
-            self.prepare(work, n + AHEAD);
+            self.prepare::<PENDING>(work, n + AHEAD);
         }
     }
 
     /// Locates the flow of the n-th event, if there is one, and prefetches its memory.
     #[inline(always)]
-    fn prepare(&mut self, work: &ShardWork<'_>, n: usize) {
+    fn prepare<const PENDING: bool>(&mut self, work: &ShardWork<'_>, n: usize) {
         let Some(event) = work.events.get(n) else { return };
+        if PENDING
+            && !(Self::CACHES && self.cache.has(event.id))
+            && let Some(pending) = &self.pending
+        {
+            pending.prefetch(event.id);
+        }
         if Self::CACHES {
             self.cache.index_of(event.id, &self.store);
             return;
@@ -320,6 +329,7 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
 
     fn sweep_slice(&mut self, now: Epoch, stopwatch: Option<fn() -> u64>) {
         self.events_since_sweep = 0;
+        self.false_positive_chance = None;
         let start = stopwatch.map(|nanos| nanos());
         let swept = self.store.sweep(now, SWEEP_CELLS) > 0;
         if let (true, Some(nanos), Some(start)) = (swept, stopwatch, start) {
@@ -338,6 +348,13 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
         self.epoch = self.epoch.max(epoch);
     }
 
+    /// The chance that an absent flow seems to be present. It is computed once per sweep: that takes
+    /// longer than a lookup, and a flood can make every packet an alert.
+    fn false_positive_chance(&mut self) -> f64 {
+        let StoreShard { store, false_positive_chance, .. } = self;
+        *false_positive_chance.get_or_insert_with(|| store.stats().false_positive_chance)
+    }
+
     /// Notes the alerts of one event.
     #[cold]
     fn report(
@@ -350,7 +367,7 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
         let &Step { answer, state, outcome, .. } = step;
         let confidence = match answer {
             Lookup::Absent => 1.0,
-            Lookup::Known(_) => 1.0 - self.store.stats().false_positive_chance,
+            Lookup::Known(_) => 1.0 - self.false_positive_chance(),
             Lookup::DontKnow => 0.0,
         };
         for rule in outcome.alerts.without(shown).iter() {

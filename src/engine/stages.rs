@@ -147,9 +147,10 @@ impl ShardStage {
     /// Tells the load of the second that ends.
     pub fn end_second(&mut self, output: &mut SecondOutput) {
         if let Some(second) = self.second {
-            let refused = self.shard.stats().refused;
-            let (store, pending) = (self.shard.store_stats(), self.shard.pending_stats());
-            let load = SecondLoad::new(&store, pending, refused);
+            let load = match self.shard.pending_stats() {
+                Some(pending) => SecondLoad::with_pending(&pending, self.shard.stats().refused),
+                None => SecondLoad { refused: self.shard.store_stats().full, ..Default::default() },
+            };
             output.loads.push((second, load.since(self.load)));
             self.load = load;
         }

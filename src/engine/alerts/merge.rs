@@ -281,11 +281,14 @@ mod tests {
     use super::*;
     use crate::flow::{Direction, FlowId, TcpFlags};
     use acsm_filters::Epoch;
+    use acsm_filters::pending::Sum;
 
     fn raw_alert(index: u32, rule: u8) -> RawAlert {
         let event = Event {
             id: FlowId(0),
             epoch: Epoch::default(),
+            pending_epoch: Epoch::default(),
+            sum: Sum::of(0, 0),
             index,
             flags: TcpFlags::SYN,
             has_data: false,

@@ -48,10 +48,11 @@ use super::shadow::ShadowAging;
 use super::shard::{Answer, ShardWork, Step, Wanted};
 use super::shard_loop::StoreShard;
 use crate::flow::{FlowId, FlowKey, Packet, TcpFlags};
+use crate::machine::Next;
 use acsm_filters::pending::PendingTable;
 use acsm_filters::{Backend, Epoch, Exact, Expire, Lookup, Store, StoreError, StoreSpec};
 use estimate::LEVELS;
-use flows::{MINUTE_SECONDS, SampledFlows};
+use flows::{MINUTE_SECONDS, SampledFlows, Slot};
 
 /// Flows in a sample unless another number is asked for.
 pub const DEFAULT_FLOWS: u64 = 4096;
@@ -119,44 +120,60 @@ impl Sample {
     }
 
     fn check_one(&mut self, work: &ShardWork<'_>, event: &Event, answer: &Answer) {
-        let level = level_of(event.id);
-        let event = self.aging.event(event, answer);
+        let event = &self.aging.event(event, answer);
+        let found = self.flows.find(event.id);
+        if found.is_some_and(|slot| self.flows.count_steady(slot, answer, event.epoch)) {
+            return;
+        }
         self.now.epoch = self.now.epoch.max(event.epoch);
-        let mut is_certain = self.flows.is_certain(event.id);
-        if is_certain.is_none() {
-            while level >= self.level
-                && self.flows.len() >= self.flows_max
-                && self.level < LEVELS - 1
-            {
-                self.halve();
-            }
-            if level < self.level || self.flows.len() >= self.flows_max {
-                return;
-            }
-            let packet = work.packets.get(event.index as usize).unwrap_or(&Packet::UNSPECIFIED);
-            let begins = self.is_certain(level, &event, answer.answer);
-            self.flows.add(event.id, work.rules.keyer.key(packet).0, begins);
-            is_certain = Some(begins);
+        let Some(slot) = found.or_else(|| self.add(work, event, answer.answer)) else { return };
+        if !self.flows.is_certain(slot) {
+            self.adopt(work, event, slot, answer.answer);
         }
-        if is_certain == Some(false) {
-            self.adopt(work, &event, answer.answer);
-        }
-        let truth = self.drive(work, &event, answer);
+        let truth = self.drive(work, event, slot, answer);
         let is_wrong = ErrorKind::of(answer.answer, truth).is_some();
-        self.flows.count(event.id, is_wrong);
+        self.flows.count(slot, is_wrong);
+    }
+
+    /// Takes a flow into the sample, if its level is required.
+    fn add(&mut self, work: &ShardWork<'_>, event: &Event, answer: Lookup) -> Option<Slot> {
+        let level = level_of(event.id);
+        while level >= self.level && self.flows.len() >= self.flows_max && self.level < LEVELS - 1 {
+            self.halve();
+        }
+        if level < self.level || self.flows.len() >= self.flows_max {
+            return None;
+        }
+        let packet = work.packets.get(event.index as usize).unwrap_or(&Packet::UNSPECIFIED);
+        let is_certain = self.is_certain(level, event, answer);
+        Some(self.flows.add(event.id, work.rules.keyer.key(packet).0, is_certain))
     }
 
     /// Drives the shadow by one event. Returns what was true of the flow before it.
-    fn drive(&mut self, work: &ShardWork<'_>, event: &Event, answer: &Answer) -> Lookup {
+    fn drive(
+        &mut self,
+        work: &ShardWork<'_>,
+        event: &Event,
+        slot: Slot,
+        answer: &Answer,
+    ) -> Lookup {
         let events = std::slice::from_ref(event);
         let work = ShardWork { events, given: None, wanted: Wanted::Answers, ..*work };
-        let (mut truth, aging) = (Lookup::Absent, self.aging);
+        let (mut truth, mut steady, aging) = (Lookup::Absent, None, self.aging);
         self.exact.drive(&work, |exact, event, step: &Step<_>| {
             truth = step.answer;
+            if step.found.is_some_and(|found| found.answer == truth)
+                && let (Lookup::Known(state), Next::Keep) = (truth, step.outcome.next)
+                && !work.rules.half_open[state.index()]
+            {
+                steady = Some(state);
+            }
             if let (Some(state), Some(epoch)) = (step.state, aging.retained_in(answer)) {
                 exact.insert(&work, event, state, epoch.stamp());
+                steady = None;
             }
         });
+        self.flows.set_steady(slot, steady, event.epoch);
         truth
     }
 
@@ -172,10 +189,9 @@ impl Sample {
 
     /// Takes the store's state of a flow for true, if the flow is older than the sample and the shadow
     /// has seen by now that it exists.
-    fn adopt(&mut self, work: &ShardWork<'_>, event: &Event, answer: Lookup) {
-        let Some(key) = self.flows.key(event.id) else { return };
+    fn adopt(&mut self, work: &ShardWork<'_>, event: &Event, slot: Slot, answer: Lookup) {
         let store = &mut self.exact.store;
-        let place = store.locate(event.id, key);
+        let place = store.locate(event.id, self.flows.key(slot));
         let found = store.lookup(&place, event.epoch);
         let Lookup::Known(seen) = found.answer else { return };
         if let Lookup::Known(told) = answer {
@@ -187,7 +203,7 @@ impl Sample {
                 store.modify(&place, &found, told, event.tick().stamp(half_open));
             }
         }
-        self.flows.set_certain(event.id);
+        self.flows.set_certain(slot);
     }
 
     /// Leaves out half of the flows.

@@ -11,6 +11,8 @@ use super::clock::Tick;
 use super::shard::{NONE_HELD, ShardRules};
 use crate::flow::{FlowKeyKind, Keyer, Packet, TcpFlags};
 use crate::machine::{Preset, Rules};
+use crate::time::NANOS_PER_SEC;
+use acsm_filters::pending::{PendingTable, Sum};
 use acsm_filters::{HashKey, Random, State};
 
 const KEYER: Keyer = Keyer {
@@ -61,6 +63,8 @@ fn event(packet: &Packet, index: usize, tick: Tick) -> Event {
     Event {
         id: KEYER.id(&key),
         epoch: tick.epoch,
+        pending_epoch: PendingTable::epoch_of(packet.time.as_nanos() / NANOS_PER_SEC),
+        sum: Sum::of(packet.sequence_sum, 0),
         index: index as u32,
         flags: packet.flags,
         has_data: packet.payload_bytes > 0,

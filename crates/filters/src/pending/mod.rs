@@ -149,6 +149,11 @@ impl PendingTable {
     /// The length of an epoch.
     pub const EPOCH_SECONDS: u64 = 30;
 
+    /// The epoch of a second since 1970.
+    pub fn epoch_of(second: u64) -> Epoch {
+        Epoch(u32::try_from(second / Self::EPOCH_SECONDS).unwrap_or(u32::MAX))
+    }
+
     /// How many slots all shards should have together, before a store for this many flows.
     pub const fn default_slots(flows: u64) -> u64 {
         let slots = flows / 4;
