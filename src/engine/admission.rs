@@ -42,14 +42,15 @@
 //! under way, until the ends' own RSTs follow.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 
 use super::batch::Event;
 use super::digest_hasher::BuildDigestHasher;
 use super::shard::ShardWork;
 use crate::flow::{Direction, TcpFlags};
 use crate::machine::{Next, Outcome, Resumption};
-use acsm_filters::pending::{End, Evidence, PendingFlow, PendingStats, PendingTable, Segment};
+use acsm_filters::pending::{
+    End, Evidence, PendingFlow, PendingLookup, PendingStats, PendingTable, Segment,
+};
 use acsm_filters::{Epoch, FlowId, Lookup, State};
 
 /// The pending flows of one shard.
@@ -60,25 +61,18 @@ pub enum Pending {
     Unbounded(Box<UnboundedPending>),
 }
 
-/// The store behind a pending table, as the flow of one event needs it.
-pub trait AdmittingStore {
-    /// Whether the flow's other direction is in the store.
-    fn has_reverse(&mut self) -> bool;
-
-    /// Brings the flow into the store in this state. Returns whether there was room for it.
-    fn admit(&mut self, state: State) -> bool;
-}
-
-/// What becomes of a pending flow after a packet.
-enum Fate {
-    /// There is no such flow, and none begins.
-    Nothing,
-    /// It is pending.
-    Pending(PendingFlow),
-    /// It is in the store now, with this evidence.
-    Admitted(Evidence),
-    /// The machine deletes it.
-    Deleted,
+/// One event of a flow that the store does not have, before its end is decided: the store may have room
+/// for it or not.
+pub struct PendingVisit {
+    step: PendingStep,
+    /// The flow before the packet…
+    before: Option<PendingFlow>,
+    /// …and after it.
+    after: Option<PendingFlow>,
+    /// Whether it belongs in the store if the flow of the other direction is there.
+    awaits_reverse: bool,
+    /// Where the table keeps it.
+    lookup: Option<PendingLookup>,
 }
 
 /// One event of a flow that the store does not have.
@@ -97,6 +91,7 @@ pub struct PendingStep {
 
 impl PendingStep {
     /// By the state machine alone.
+    #[inline(always)]
     fn new(work: &ShardWork<'_>, event: &Event, flow: Option<PendingFlow>) -> PendingStep {
         let answer = flow.map_or(Lookup::Absent, |flow| Lookup::Known(flow.state));
         let outcome = event.step(work.machine, answer);
@@ -110,6 +105,7 @@ impl PendingStep {
 
     /// With the evidence for the flow before the packet, which may show that the flow was never over.
     /// Also returns the flow after it.
+    #[inline(always)]
     fn with_evidence(
         work: &ShardWork<'_>,
         event: &Event,
@@ -136,6 +132,7 @@ impl PendingStep {
     /// The same, if the flow has been in another state all the time: it goes on from there. Rules that
     /// the packet fires are those of the state that it was taken to be in, and those of the
     /// resumption.
+    #[cold]
     fn resumed(self, work: &ShardWork<'_>, event: &Event, resumption: Resumption) -> PendingStep {
         let outcome = event.step(work.machine, Lookup::Known(resumption.state));
         let next = match outcome.next {
@@ -157,63 +154,63 @@ impl Pending {
         }
     }
 
-    /// Steps a flow that `store` does not have.
-    pub fn step(
+    /// Looks up and steps a flow that the store does not have. [`finish`](Self::finish) must follow.
+    #[inline(never)] // once for all stores
+    pub fn visit(&mut self, work: &ShardWork<'_>, event: &Event) -> PendingVisit {
+        let (lookup, before, evidence) = self.look_up(event, work.rules.keyer.is_directed());
+        PendingVisit { lookup, ..PendingVisit::new(work, event, before, evidence) }
+    }
+
+    /// Keeps what follows from a visit. `admitted`: whether the store has taken the flow, if it
+    /// [belongs](PendingVisit::state_to_admit) there.
+    #[inline(never)] // once for all stores
+    pub fn finish(
         &mut self,
         work: &ShardWork<'_>,
         event: &Event,
-        store: &mut impl AdmittingStore,
+        visit: PendingVisit,
+        admitted: bool,
     ) -> PendingStep {
+        let PendingVisit { mut step, before, after, lookup, .. } = visit;
         let directed = work.rules.keyer.is_directed();
-        let segment = segment(event, directed);
-        let mut result = None;
-        self.apply((event.id, directed), event.pending_epoch, |flow, evidence| {
-            let (mut step, mut next) =
-                PendingStep::with_evidence(work, event, flow, evidence, segment);
-            let was_heard = evidence.has_heard(segment);
-            if let Some(next) = &mut next
-                && !next.evidence.is_complete()
-                && !work.rules.held[next.state.index()]
-                && (event.is_one_way && was_heard
-                    || directed && segment.is_plain() && store.has_reverse())
-            {
-                next.evidence = Evidence::COMPLETE;
+        let id = event.id;
+        match (self, lookup) {
+            (Pending::Table(table), Some(lookup)) => {
+                match after {
+                    Some(_) if admitted => table.admit(&lookup),
+                    Some(after) => table.put(&lookup, after),
+                    None => table.delete(&lookup),
+                }
+                if let Some(after) = after.filter(|_| directed) {
+                    table.share_with_reverse(&lookup, after.evidence);
+                }
             }
-            let fate = match next {
-                None if flow.is_some() => Fate::Deleted,
-                None => Fate::Nothing,
-                Some(next) if is_ready(work, &next) => match store.admit(next.state) {
-                    true => Fate::Admitted(next.evidence),
-                    false => {
-                        // Flows are counted, not the packets with which they are tried again.
-                        step.is_refused = !flow.is_some_and(|flow| is_ready(work, &flow));
-                        Fate::Pending(next)
-                    }
-                },
-                Some(next) => Fate::Pending(next),
-            };
-            result = Some(step);
-            fate
-        });
-        result.unwrap_or_else(|| PendingStep::new(work, event, None))
+            (Pending::Unbounded(flows), _) => {
+                flows.set(id, after.filter(|_| !admitted));
+                if let Some(after) = after.filter(|_| directed) {
+                    flows.share_with_reverse(id, after.evidence);
+                }
+            }
+            (Pending::Table(_), None) => {}
+        }
+        // Flows are counted, not the packets with which they are tried again.
+        let is_ready = |flow: Option<PendingFlow>| flow.is_some_and(|flow| is_ready(work, &flow));
+        step.is_refused = !admitted && is_ready(after) && !is_ready(before);
+        step
     }
 
-    /// Takes a flow that has left the store. Of a directed flow that is half-open again, the evidence
-    /// stands: its SYN may be that of another connection.
+    /// Takes a flow that has left the store.
     pub fn hold(&mut self, work: &ShardWork<'_>, event: &Event, state: State) {
-        let directed = work.rules.keyer.is_directed();
-        let evidence = match directed && work.rules.half_open[state.index()] {
-            true => Evidence::COMPLETE,
-            false => Evidence::NONE,
-        };
-        let flow = PendingFlow { state, evidence };
-        self.apply((event.id, false), event.pending_epoch, |_, _| Fate::Pending(flow));
-    }
-
-    /// Forgets all flows but those to `keep`, in an unbounded table.
-    pub fn retain(&mut self, keep: impl Fn(FlowId) -> bool) {
-        if let Pending::Unbounded(flows) = self {
-            flows.flows.retain(|id, _| keep(*id));
+        let flow = held_flow(work, state);
+        match self {
+            Pending::Table(table) => {
+                let lookup = table.lookup(event.id, event.pending_epoch);
+                table.put(&lookup, flow);
+            }
+            Pending::Unbounded(flows) => {
+                flows.advance_to(event.pending_epoch);
+                flows.set(event.id, Some(flow));
+            }
         }
     }
 
@@ -225,46 +222,101 @@ impl Pending {
         }
     }
 
-    /// Replaces what is known of a flow: `f` is given the flow and its evidence, which a `directed`
-    /// flow that is not there takes over from its reverse.
-    fn apply(
+    /// A flow and its evidence, which a `directed` flow that is not there takes over from its reverse.
+    #[inline(always)]
+    fn look_up(
         &mut self,
-        (id, directed): (FlowId, bool),
-        now: Epoch,
-        f: impl FnOnce(Option<PendingFlow>, Evidence) -> Fate,
-    ) {
-        let table = match self {
-            Pending::Table(table) => table,
-            Pending::Unbounded(flows) => return flows.apply((id, directed), now, f),
+        event: &Event,
+        directed: bool,
+    ) -> (Option<PendingLookup>, Option<PendingFlow>, Evidence) {
+        let (id, now) = (event.id, event.pending_epoch);
+        let (lookup, flow) = match self {
+            Pending::Table(table) => {
+                let lookup = table.lookup(id, now);
+                (Some(lookup), lookup.flow)
+            }
+            Pending::Unbounded(flows) => {
+                flows.advance_to(now);
+                (None, flows.get(id))
+            }
         };
-        let lookup = table.lookup(id, now);
-        let evidence = match lookup.flow {
-            Some(flow) => flow.evidence,
-            None if directed => table.evidence_of_reverse(&lookup),
-            None => Evidence::NONE,
+        let evidence = match (flow, self, lookup) {
+            (Some(flow), ..) => flow.evidence,
+            (None, Pending::Table(table), Some(lookup)) if directed => {
+                table.evidence_of_reverse(&lookup)
+            }
+            (None, Pending::Unbounded(flows), _) if directed => flows
+                .get(id.reverse())
+                .map_or(Evidence::NONE, |reverse| reverse.evidence.reversed()),
+            _ => Evidence::NONE,
         };
-        let fate = f(lookup.flow, evidence);
-        match fate {
-            Fate::Nothing => {}
-            Fate::Pending(flow) => table.put(&lookup, flow),
-            Fate::Admitted(_) => table.admit(&lookup),
-            Fate::Deleted => table.delete(&lookup),
+        (lookup, flow, evidence)
+    }
+}
+
+impl PendingVisit {
+    /// Of a flow that is pending or, if `before` is none, absent.
+    #[inline(always)]
+    pub fn new(
+        work: &ShardWork<'_>,
+        event: &Event,
+        before: Option<PendingFlow>,
+        evidence: Evidence,
+    ) -> PendingVisit {
+        let directed = work.rules.keyer.is_directed();
+        let segment = segment(event, directed);
+        let (step, mut after) = PendingStep::with_evidence(work, event, before, evidence, segment);
+        let mut awaits_reverse = false;
+        if let Some(after) = &mut after
+            && !after.evidence.is_complete()
+            && !work.rules.held[after.state.index()]
+        {
+            if event.is_one_way && evidence.has_heard(segment) {
+                after.evidence = Evidence::COMPLETE;
+            }
+            awaits_reverse = directed && segment.is_plain();
         }
-        if let Some(evidence) = fate.evidence().filter(|_| directed) {
-            table.share_with_reverse(&lookup, evidence);
+        PendingVisit { step, before, after, awaits_reverse, lookup: None }
+    }
+
+    /// The state before the packet, or absent.
+    pub fn answer(&self) -> Lookup {
+        self.step.answer
+    }
+
+    /// The flow after the packet, unless the store takes it.
+    pub fn after(&self) -> Option<PendingFlow> {
+        self.after
+    }
+
+    /// The state in which the flow belongs in the store, if it does.
+    #[inline]
+    pub fn state_to_admit(&self, work: &ShardWork<'_>) -> Option<State> {
+        self.after.filter(|flow| is_ready(work, flow)).map(|flow| flow.state)
+    }
+
+    /// Whether it belongs in the store if the flow of the other direction is there.
+    #[inline]
+    pub fn awaits_reverse(&self) -> bool {
+        self.awaits_reverse
+    }
+
+    /// Notes that the flow of the other direction is in the store.
+    pub fn reverse_is_stored(&mut self) {
+        if let Some(after) = &mut self.after {
+            after.evidence = Evidence::COMPLETE;
         }
     }
 }
 
-impl Fate {
-    /// The evidence, where there is a flow.
-    fn evidence(&self) -> Option<Evidence> {
-        match self {
-            Fate::Pending(flow) => Some(flow.evidence),
-            Fate::Admitted(evidence) => Some(*evidence),
-            Fate::Nothing | Fate::Deleted => None,
-        }
-    }
+/// A flow that has left the store in this state. Of a directed flow that is half-open again, the evidence
+/// stands: its SYN may be that of another connection.
+pub fn held_flow(work: &ShardWork<'_>, state: State) -> PendingFlow {
+    let evidence = match work.rules.keyer.is_directed() && work.rules.half_open[state.index()] {
+        true => Evidence::COMPLETE,
+        false => Evidence::NONE,
+    };
+    PendingFlow { state, evidence }
 }
 
 /// Whether a flow belongs in the store: both ends were heard, and it is neither half-open nor over.
@@ -298,38 +350,27 @@ pub struct UnboundedPending {
 }
 
 impl UnboundedPending {
-    fn apply(
-        &mut self,
-        (id, directed): (FlowId, bool),
-        now: Epoch,
-        f: impl FnOnce(Option<PendingFlow>, Evidence) -> Fate,
-    ) {
+    fn advance_to(&mut self, now: Epoch) {
         if now > self.epoch {
             self.epoch = now;
             self.flows.retain(|_, (_, last)| !last.is_forgotten_at(now));
         }
-        let reverse =
-            directed.then(|| self.flows.get(&id.reverse())).flatten().map(|(flow, _)| *flow);
-        let mut entry = self.flows.entry(id);
-        let flow = match &mut entry {
-            Entry::Occupied(entry) => Some(entry.get().0),
-            Entry::Vacant(_) => None,
-        };
-        let evidence = match (flow, reverse) {
-            (Some(flow), _) => flow.evidence,
-            (None, Some(reverse)) => reverse.evidence.reversed(),
-            (None, None) => Evidence::NONE,
-        };
-        let fate = f(flow, evidence);
-        let evidence = fate.evidence();
-        match (fate, entry) {
-            (Fate::Pending(flow), entry) => drop(entry.insert_entry((flow, self.epoch))),
-            (Fate::Admitted(_) | Fate::Deleted, Entry::Occupied(entry)) => drop(entry.remove()),
-            _ => {}
+    }
+
+    fn get(&self, id: FlowId) -> Option<PendingFlow> {
+        self.flows.get(&id).map(|(flow, _)| *flow)
+    }
+
+    fn set(&mut self, id: FlowId, flow: Option<PendingFlow>) {
+        match flow {
+            Some(flow) => drop(self.flows.insert(id, (flow, self.epoch))),
+            None => drop(self.flows.remove(&id)),
         }
-        if let (Some(evidence), Some(_)) = (evidence, reverse)
-            && let Some((reverse, _)) = self.flows.get_mut(&id.reverse())
-        {
+    }
+
+    /// Gives the flow's reverse direction, if it is there, the evidence of the flow.
+    fn share_with_reverse(&mut self, id: FlowId, evidence: Evidence) {
+        if let Some((reverse, _)) = self.flows.get_mut(&id.reverse()) {
             reverse.evidence = evidence.reversed();
         }
     }

@@ -53,7 +53,7 @@ pub fn find_truth(
     mut take: impl FnMut(&Event, Truth),
 ) {
     shard.drive(work, |shard, event, step| {
-        take(event, Truth::of(step, shard.store().alive()));
+        take(event, Truth::of(step, shard.store.alive()));
     });
 }
 
@@ -73,6 +73,12 @@ impl ShadowAging {
             by_store_epochs: !store.expire.is_timed(),
             retains: store.expire == Expire::Recycle && store.retain,
         }
+    }
+
+    /// Whether the shadow sees other events than its store.
+    #[inline]
+    pub fn alters_events(self) -> bool {
+        self.by_store_epochs
     }
 
     /// The event as the shadow sees it.
@@ -196,7 +202,7 @@ impl Shadow {
 
     /// What was counted; `None` if the shadow did not see everything.
     pub fn errors(&self) -> Option<Errors> {
-        let flows_total = self.exact.store().flows() as u64;
+        let flows_total = self.exact.store.flows() as u64;
         let flows_wrong = self.wrong.iter().filter(|wrong| **wrong).count() as u64;
         let errors = Errors { flows_total, flows_wrong, ..self.errors };
         (self.scope == Scope::Everything).then_some(errors)

@@ -61,11 +61,6 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
         StoreShard { pending, ..self }
     }
 
-    /// Its store.
-    pub fn store(&self) -> &S {
-        &self.store
-    }
-
     /// Adds the flow of an event in a state, past the machine.
     pub fn insert(&mut self, work: &ShardWork<'_>, event: &Event, state: State, stamp: Stamp) {
         if let Some(packet) = work.packets.get(event.index as usize) {
@@ -348,13 +343,6 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
         self.epoch = self.epoch.max(epoch);
     }
 
-    /// The chance that an absent flow seems to be present. It is computed once per sweep: that takes
-    /// longer than a lookup, and a flood can make every packet an alert.
-    fn false_positive_chance(&mut self) -> f64 {
-        let StoreShard { store, false_positive_chance, .. } = self;
-        *false_positive_chance.get_or_insert_with(|| store.stats().false_positive_chance)
-    }
-
     /// Notes the alerts of one event.
     #[cold]
     fn report(
@@ -367,7 +355,11 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
         let &Step { answer, state, outcome, .. } = step;
         let confidence = match answer {
             Lookup::Absent => 1.0,
-            Lookup::Known(_) => 1.0 - self.false_positive_chance(),
+            // Computed once per sweep: a flood can make every packet an alert.
+            Lookup::Known(_) => {
+                let chance = || self.store.stats().false_positive_chance;
+                1.0 - *self.false_positive_chance.get_or_insert_with(chance)
+            }
             Lookup::DontKnow => 0.0,
         };
         for rule in outcome.alerts.without(shown).iter() {

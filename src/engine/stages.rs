@@ -93,7 +93,7 @@ pub fn build_stages(
             sampled: Vec::with_capacity(SAMPLED_EVENTS),
             second: None,
             load: SecondLoad::default(),
-            sample: settings.sample.map(|flows| Sample::new(store, flows)).transpose()?,
+            sample: settings.sample.map(|flows| Sample::new(store, flows)),
             active: Arc::clone(active),
             half_open: active.rules.machine.half_open(),
             held: active.rules.machine.half_open_or_over(),

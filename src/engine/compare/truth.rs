@@ -141,7 +141,7 @@ impl<'a> TruthFinder<'a> {
 
     /// Every flow that was in the trace.
     pub fn history(&self) -> &GroundTruth<FlowKey> {
-        self.exact.store()
+        &self.exact.store
     }
 }
 

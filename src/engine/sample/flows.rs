@@ -3,11 +3,10 @@
 use std::collections::HashMap;
 
 use super::estimate::WindowCounts;
+use super::true_flow::TrueFlow;
 use crate::engine::digest_hasher::BuildDigestHasher;
-use crate::engine::shard::Answer;
-use crate::flow::{FlowId, FlowKey};
-use crate::machine::Next;
-use acsm_filters::{Epoch, Lookup, State};
+use crate::flow::FlowId;
+use acsm_filters::Epoch;
 
 /// Seconds of a minute: as far back as lookups are counted.
 pub const MINUTE_SECONDS: u64 = 60;
@@ -16,18 +15,15 @@ const SLICES: usize = 12;
 /// …of this length.
 const SLICE_SECONDS: u64 = MINUTE_SECONDS / SLICES as u64;
 
-/// The flows of one shard that are in the sample. What most packets need of a flow lies close together:
-/// its slot, and in the slot what is expected of the next lookup and the counts of the current slice.
+/// The flows of one shard that are in the sample.
 #[derive(Debug, Default)]
 pub struct SampledFlows {
-    slots: HashMap<FlowId, u32, BuildDigestHasher>,
+    slots: HashMap<FlowId, Slot, BuildDigestHasher>,
     /// By slot…
     flows: Vec<SampledFlow>,
-    /// …and what tells flows apart…
-    keys: Vec<FlowKey>,
-    /// …and their lookups in each slice of the last minute.
+    /// …and so their lookups in each slice of the last minute.
     counts: [Vec<SliceCounts>; SLICES],
-    free: Vec<u32>,
+    free: Vec<Slot>,
     /// Slices since 1970, the current one included.
     slice: u64,
     /// The highest level that was required of flows in each slice of the last minute.
@@ -36,13 +32,13 @@ pub struct SampledFlows {
 
 /// What is kept of a sampled flow beside its counts.
 #[derive(Debug, Clone, Copy)]
-struct SampledFlow {
+pub struct SampledFlow {
+    /// What is true of it.
+    pub truth: TrueFlow,
+    /// Whether that is known; else it does not count.
+    pub is_certain: bool,
     /// The slice of its last lookup.
     last: u64,
-    /// Its state in the shadow, if a packet that changes nothing was the last one, and its epoch.
-    steady: Option<(State, Epoch)>,
-    /// Whether the shadow knows its state; else it does not count.
-    is_certain: bool,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -51,7 +47,7 @@ struct SliceCounts {
     wrong: u32,
 }
 
-/// A flow of the sample: where it is kept, until flows leave the sample.
+/// Where a flow is kept, as long as it is in the sample.
 #[derive(Debug, Clone, Copy)]
 pub struct Slot(u32);
 
@@ -61,63 +57,30 @@ impl SampledFlows {
         self.slots.len()
     }
 
-    /// Adds a flow.
-    pub fn add(&mut self, id: FlowId, key: FlowKey, is_certain: bool) -> Slot {
-        let flow = SampledFlow { last: self.slice, steady: None, is_certain };
+    /// Adds a flow that is absent before its first packet.
+    pub fn add(&mut self, id: FlowId, is_certain: bool) -> Slot {
+        let flow = SampledFlow { truth: TrueFlow::Absent, is_certain, last: self.slice };
         let slot = self.free.pop().unwrap_or_else(|| {
             self.flows.push(flow);
-            self.keys.push(key);
             self.counts.iter_mut().for_each(|slice| slice.push(SliceCounts::default()));
-            (self.flows.len() - 1) as u32
+            Slot((self.flows.len() - 1) as u32)
         });
-        let at = slot as usize;
-        (self.flows[at], self.keys[at]) = (flow, key);
-        self.counts.iter_mut().for_each(|slice| slice[at] = SliceCounts::default());
+        *self.flow(slot) = flow;
+        self.counts.iter_mut().for_each(|slice| slice[slot.0 as usize] = SliceCounts::default());
         self.slots.insert(id, slot);
-        Slot(slot)
+        slot
     }
 
-    /// Where a flow is kept, if it is among them.
+    /// Where a flow is kept, if it is in the sample.
     #[inline]
     pub fn find(&self, id: FlowId) -> Option<Slot> {
-        self.slots.get(&id).copied().map(Slot)
+        self.slots.get(&id).copied()
     }
 
-    /// The key of a flow.
-    pub fn key(&self, slot: Slot) -> FlowKey {
-        self.keys[slot.0 as usize]
-    }
-
-    /// Whether the state of a flow is known.
+    /// The flow in a slot.
     #[inline]
-    pub fn is_certain(&self, slot: Slot) -> bool {
-        self.flows[slot.0 as usize].is_certain
-    }
-
-    /// Its state is known from here on.
-    pub fn set_certain(&mut self, slot: Slot) {
-        self.flows[slot.0 as usize].is_certain = true;
-    }
-
-    /// Counts a lookup that the shadow need not see, if it is one: the flow is steady, the store tells
-    /// its state, and the packet changes nothing.
-    #[inline]
-    pub fn count_steady(&mut self, slot: Slot, answer: &Answer, epoch: Epoch) -> bool {
-        let flow = &self.flows[slot.0 as usize];
-        let Some((state, of_epoch)) = flow.steady else { return false };
-        let is_as_before = of_epoch == epoch
-            && answer.answer == Lookup::Known(state)
-            && answer.outcome.next == Next::Keep;
-        if is_as_before {
-            self.count(slot, false);
-        }
-        is_as_before
-    }
-
-    /// Notes the state of a flow in the shadow, if the packet of this epoch left it there unchanged.
-    #[inline]
-    pub fn set_steady(&mut self, slot: Slot, state: Option<State>, epoch: Epoch) {
-        self.flows[slot.0 as usize].steady = state.map(|state| (state, epoch));
+    pub fn flow(&mut self, slot: Slot) -> &mut SampledFlow {
+        &mut self.flows[slot.0 as usize]
     }
 
     /// Counts a lookup of a flow.
@@ -133,16 +96,16 @@ impl SampledFlows {
     }
 
     /// Keeps the flows that `keep` says, because a higher level is required from here on.
-    pub fn retain(&mut self, level: usize, mut keep: impl FnMut(FlowId, FlowKey) -> bool) {
-        self.keep_if(|id, key, _| keep(id, key));
+    pub fn retain(&mut self, level: usize, keep: impl Fn(FlowId) -> bool) {
+        self.keep_if(|id, _| keep(id));
         let required = &mut self.levels[index(self.slice)];
         *required = level.max(*required);
     }
 
-    fn keep_if(&mut self, mut keep: impl FnMut(FlowId, FlowKey, &SampledFlow) -> bool) {
-        let SampledFlows { slots, flows, keys, free, .. } = self;
+    fn keep_if(&mut self, keep: impl Fn(FlowId, &SampledFlow) -> bool) {
+        let SampledFlows { slots, flows, free, .. } = self;
         slots.retain(|id, slot| {
-            let is_kept = keep(*id, keys[*slot as usize], &flows[*slot as usize]);
+            let is_kept = keep(*id, &flows[slot.0 as usize]);
             if !is_kept {
                 free.push(*slot);
             }
@@ -166,17 +129,17 @@ impl SampledFlows {
         true
     }
 
-    /// Forgets the flows without a lookup in the last minute, unless they are alive.
-    pub fn retire(&mut self, mut is_alive: impl FnMut(FlowId, FlowKey) -> bool) {
+    /// Forgets the flows without a lookup in the last minute, unless they are in the store in this epoch.
+    pub fn retire(&mut self, now: Epoch) {
         let oldest = (self.slice + 1).saturating_sub(SLICES as u64);
-        self.keep_if(|id, key, flow| flow.last >= oldest || is_alive(id, key));
+        self.keep_if(|_, flow| flow.last >= oldest || flow.truth.stored(now).is_some());
     }
 
     /// The lookups of the last minute, of flows by their levels.
     pub fn counts(&self, level_of: impl Fn(FlowId) -> usize) -> WindowCounts {
         let mut counts = WindowCounts::new(self.levels.into_iter().max().unwrap_or(0));
         for (id, slot) in &self.slots {
-            let of_slices = self.counts.iter().map(|slice| slice[*slot as usize]);
+            let of_slices = self.counts.iter().map(|slice| slice[slot.0 as usize]);
             let (wrong, asked) = of_slices.fold((0, 0), |(wrong, asked), slice| {
                 (wrong + u64::from(slice.wrong), asked + u64::from(slice.asked))
             });

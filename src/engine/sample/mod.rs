@@ -1,7 +1,7 @@
 //! The sampled exact shadow: the error of the store, measured while it runs.
 //!
-//! An exact table follows the flows whose [sampling bits](FlowId::sampling_bits) are below a threshold
-//! T, by the loop and the admission rule of the store. Every lookup of such a flow is compared with it.
+//! The flows whose [sampling bits](FlowId::sampling_bits) are below a threshold T are followed exactly,
+//! by the rules of the shard's loop and of admission. Every lookup of such a flow is compared with that.
 //! If a shard has more flows than its part of the sample, T is halved; below a quarter of it, T is
 //! doubled. With few flows, all are in the sample. The lookups of other flows cost one comparison.
 //!
@@ -34,32 +34,33 @@
 //! | file | subject |
 //! |---|---|
 //! | `flows` | the sampled flows of a shard, and their lookups of the last minute |
+//! | `true_flow` | the truth about one flow, and how a packet changes it |
 //! | `estimate` | from counts by flow to the measured error and its interval |
 
 mod estimate;
 mod flows;
+mod true_flow;
 
 pub use estimate::{MeasuredError, Measurement, WindowCounts, WorstMinute};
 
-use super::admission::Pending;
 use super::batch::Event;
 use super::errors::ErrorKind;
 use super::shadow::ShadowAging;
-use super::shard::{Answer, ShardWork, Step, Wanted};
-use super::shard_loop::StoreShard;
-use crate::flow::{FlowId, FlowKey, Packet, TcpFlags};
-use crate::machine::Next;
+use super::shard::{Answer, ShardWork};
+use crate::flow::{FlowId, TcpFlags};
 use acsm_filters::pending::PendingTable;
-use acsm_filters::{Backend, Epoch, Exact, Expire, Lookup, Store, StoreError, StoreSpec};
+use acsm_filters::{Epoch, Lookup, StoreSpec};
 use estimate::LEVELS;
 use flows::{MINUTE_SECONDS, SampledFlows, Slot};
+use true_flow::{StoredFlow, TrueFlow, TrueStep};
 
 /// Flows in a sample unless another number is asked for.
 pub const DEFAULT_FLOWS: u64 = 4096;
 
 /// The sample of one shard.
 pub struct Sample {
-    exact: StoreShard<Exact<FlowKey>>,
+    /// Whether flows are pending before they enter the store.
+    has_pending: bool,
     aging: ShadowAging,
     flows: SampledFlows,
     /// The most flows that are kept.
@@ -85,22 +86,18 @@ fn level_of(id: FlowId) -> usize {
 
 impl Sample {
     /// The sample of one shard of `store`: its part of `flows` flows.
-    pub fn new(store: &StoreSpec, flows: u64) -> Result<Sample, StoreError> {
+    pub fn new(store: &StoreSpec, flows: u64) -> Sample {
         let flows_max =
             usize::try_from(flows.div_ceil(FlowId::SHARDS as u64)).unwrap_or(usize::MAX);
-        let table =
-            StoreSpec { flows: flows.max(1), ..StoreSpec::new(Backend::Exact, store.states) };
-        let exact = Exact::growing(&table.sizing()?, store.expire != Expire::None)?;
-        let pending = store.pending.map(|_| Pending::Unbounded(Box::default()));
-        Ok(Sample {
-            exact: StoreShard::new(exact).with_pending(pending),
+        Sample {
+            has_pending: store.pending.is_some(),
             aging: ShadowAging::of(store),
             flows: SampledFlows::default(),
             flows_max,
             level: 0,
             opened: [None; LEVELS],
             now: Moment::default(),
-        })
+        }
     }
 
     /// T: flows whose sampling bits are below it are in the sample.
@@ -120,23 +117,31 @@ impl Sample {
     }
 
     fn check_one(&mut self, work: &ShardWork<'_>, event: &Event, answer: &Answer) {
-        let event = &self.aging.event(event, answer);
-        let found = self.flows.find(event.id);
-        if found.is_some_and(|slot| self.flows.count_steady(slot, answer, event.epoch)) {
-            return;
-        }
+        let altered;
+        let event = match self.aging.alters_events() {
+            true => {
+                altered = self.aging.event(event, answer);
+                &altered
+            }
+            false => event,
+        };
         self.now.epoch = self.now.epoch.max(event.epoch);
-        let Some(slot) = found.or_else(|| self.add(work, event, answer.answer)) else { return };
-        if !self.flows.is_certain(slot) {
+        let found = self.flows.find(event.id);
+        let Some(slot) = found.or_else(|| self.add(event, answer.answer)) else { return };
+        if !self.flows.flow(slot).is_certain {
             self.adopt(work, event, slot, answer.answer);
         }
-        let truth = self.drive(work, event, slot, answer);
-        let is_wrong = ErrorKind::of(answer.answer, truth).is_some();
+        let mut step = self.step(work, event, slot);
+        if let (Some(epoch), Some(state)) = (self.aging.retained_in(answer), step.after.state()) {
+            step.after = TrueFlow::Stored(StoredFlow::new(state, epoch.stamp()));
+        }
+        self.flows.flow(slot).truth = step.after;
+        let is_wrong = ErrorKind::of(answer.answer, step.answer).is_some();
         self.flows.count(slot, is_wrong);
     }
 
     /// Takes a flow into the sample, if its level is required.
-    fn add(&mut self, work: &ShardWork<'_>, event: &Event, answer: Lookup) -> Option<Slot> {
+    fn add(&mut self, event: &Event, answer: Lookup) -> Option<Slot> {
         let level = level_of(event.id);
         while level >= self.level && self.flows.len() >= self.flows_max && self.level < LEVELS - 1 {
             self.halve();
@@ -144,37 +149,25 @@ impl Sample {
         if level < self.level || self.flows.len() >= self.flows_max {
             return None;
         }
-        let packet = work.packets.get(event.index as usize).unwrap_or(&Packet::UNSPECIFIED);
         let is_certain = self.is_certain(level, event, answer);
-        Some(self.flows.add(event.id, work.rules.keyer.key(packet).0, is_certain))
+        Some(self.flows.add(event.id, is_certain))
     }
 
-    /// Drives the shadow by one event. Returns what was true of the flow before it.
-    fn drive(
-        &mut self,
-        work: &ShardWork<'_>,
-        event: &Event,
-        slot: Slot,
-        answer: &Answer,
-    ) -> Lookup {
-        let events = std::slice::from_ref(event);
-        let work = ShardWork { events, given: None, wanted: Wanted::Answers, ..*work };
-        let (mut truth, mut steady, aging) = (Lookup::Absent, None, self.aging);
-        self.exact.drive(&work, |exact, event, step: &Step<_>| {
-            truth = step.answer;
-            if step.found.is_some_and(|found| found.answer == truth)
-                && let (Lookup::Known(state), Next::Keep) = (truth, step.outcome.next)
-                && !work.rules.half_open[state.index()]
-            {
-                steady = Some(state);
-            }
-            if let (Some(state), Some(epoch)) = (step.state, aging.retained_in(answer)) {
-                exact.insert(&work, event, state, epoch.stamp());
-                steady = None;
-            }
-        });
-        self.flows.set_steady(slot, steady, event.epoch);
-        truth
+    /// What the packet means for its flow, by the truth.
+    #[inline]
+    fn step(&mut self, work: &ShardWork<'_>, event: &Event, slot: Slot) -> TrueStep {
+        let truth = self.flows.flow(slot).truth;
+        if !self.has_pending {
+            return truth.step(work, event);
+        }
+        let has_reverse = work.rules.keyer.is_directed();
+        let reverse = has_reverse.then(|| self.flows.find(event.id.reverse())).flatten();
+        let of_reverse = reverse.map_or(TrueFlow::Absent, |slot| self.flows.flow(slot).truth);
+        let step = truth.step_with_pending(work, event, of_reverse);
+        if let (Some(reverse), Some(evidence)) = (reverse, step.evidence) {
+            self.flows.flow(reverse).truth.share(evidence);
+        }
+        step
     }
 
     /// Whether the shadow knows a flow that it has not seen before: it does not exist.
@@ -190,40 +183,26 @@ impl Sample {
     /// Takes the store's state of a flow for true, if the flow is older than the sample and the shadow
     /// has seen by now that it exists.
     fn adopt(&mut self, work: &ShardWork<'_>, event: &Event, slot: Slot, answer: Lookup) {
-        let store = &mut self.exact.store;
-        let place = store.locate(event.id, self.flows.key(slot));
-        let found = store.lookup(&place, event.epoch);
-        let Lookup::Known(seen) = found.answer else { return };
+        let flow = self.flows.flow(slot);
+        let Some(stored) = flow.truth.stored(event.epoch) else { return };
         if let Lookup::Known(told) = answer {
-            if self.exact.pending.is_some() && work.rules.held[told.index()] {
+            if self.has_pending && work.rules.held[told.index()] {
                 return; // it is pending there, and for how long is not known
             }
-            if told != seen {
-                let half_open = work.rules.half_open[told.index()];
-                store.modify(&place, &found, told, event.tick().stamp(half_open));
-            }
+            let stamp = event.tick().stamp(work.rules.half_open[told.index()]);
+            flow.truth = TrueFlow::Stored(match told == stored.state() {
+                true => stored,
+                false => stored.touched(told, stamp),
+            });
         }
-        self.flows.set_certain(slot);
+        flow.is_certain = true;
     }
 
     /// Leaves out half of the flows.
     fn halve(&mut self) {
         self.level += 1;
-        let (level, epoch, store) = (self.level, self.now.epoch, &mut self.exact.store);
-        self.flows.retain(level, |id, key| {
-            let is_kept = level_of(id) >= level;
-            if !is_kept {
-                let place = store.locate(id, key);
-                let found = store.lookup(&place, epoch);
-                if found.answer != Lookup::Absent {
-                    store.delete(&place, &found, epoch);
-                }
-            }
-            is_kept
-        });
-        if let Some(pending) = &mut self.exact.pending {
-            pending.retain(|id| level_of(id) >= level);
-        }
+        let level = self.level;
+        self.flows.retain(level, |id| level_of(id) >= level);
     }
 
     /// Begins a second. Hands `minute_over` the number of the minute that is over, if one is, and its
@@ -246,11 +225,7 @@ impl Sample {
         if !self.flows.pass_to(second, self.level) {
             return;
         }
-        let (epoch, store) = (self.now.epoch, &mut self.exact.store);
-        self.flows.retire(|id, key| {
-            let place = store.locate(id, key);
-            store.lookup(&place, epoch).answer != Lookup::Absent
-        });
+        self.flows.retire(self.now.epoch);
         if self.level > 0 && self.flows.len() < self.flows_max / 4 {
             self.level -= 1;
             self.opened[self.level] = Some(self.now);

@@ -18,6 +18,8 @@ pub struct Reference<S> {
     pub store: S,
     epoch: Epoch,
     events: u64,
+    /// As of the first alert since the last sweep.
+    false_positive_chance: Option<f64>,
     pub answers: Vec<Answered>,
     pub alerts: Vec<Alerted>,
     pub entered: [u64; State::LIMIT],
@@ -26,7 +28,15 @@ pub struct Reference<S> {
 impl<S: Store<Key: PacketKey>> Reference<S> {
     pub fn new(store: S) -> Self {
         let (epoch, entered) = (Epoch(0), [0; State::LIMIT]);
-        Reference { store, epoch, events: 0, answers: vec![], alerts: vec![], entered }
+        Reference {
+            store,
+            epoch,
+            events: 0,
+            false_positive_chance: None,
+            answers: vec![],
+            alerts: vec![],
+            entered,
+        }
     }
 
     /// Moves on to an epoch; a gap of more than one clears the store.
@@ -63,13 +73,18 @@ impl<S: Store<Key: PacketKey>> Reference<S> {
         self.events += 1;
         if self.events.is_multiple_of(64) {
             self.store.sweep(event.epoch, 256);
+            self.false_positive_chance = None;
         }
+        let confidence = match found.answer {
+            _ if outcome.alerts.is_empty() => 0.0,
+            Lookup::Absent => 1.0,
+            Lookup::Known(_) => {
+                let chance = || self.store.stats().false_positive_chance;
+                1.0 - *self.false_positive_chance.get_or_insert_with(chance)
+            }
+            Lookup::DontKnow => 0.0,
+        };
         for rule in outcome.alerts.intersection(work.rules.shown).iter() {
-            let confidence = match found.answer {
-                Lookup::Absent => 1.0,
-                Lookup::Known(_) => 1.0 - self.store.stats().false_positive_chance,
-                Lookup::DontKnow => 0.0,
-            };
             self.alerts.push((event.index, rule, found.answer, state, confidence.to_bits()));
         }
         self.answers.push((found.answer, outcome, (before, self.store.epoch(event.epoch))));

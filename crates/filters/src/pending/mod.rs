@@ -283,7 +283,7 @@ impl PendingTable {
         self.epoch = now;
     }
 
-    #[inline]
+    #[inline(always)]
     fn lookup_at(&self, place: Place) -> PendingLookup {
         let line = &self.lines[place.line];
         let usage = Usage::of(line, self.epoch);
