@@ -126,7 +126,7 @@ pub struct PendingLookup {
     /// The flow, if it is pending.
     pub flow: Option<PendingFlow>,
     place: Place,
-    slot: Option<usize>,
+    slot: Option<u8>,
     /// Of the line.
     usage: Usage,
 }
@@ -134,7 +134,8 @@ pub struct PendingLookup {
 /// Where a flow belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Place {
-    line: usize,
+    /// 2³² lines would be 256 GiB.
+    line: u32,
     tag: u32,
 }
 
@@ -187,12 +188,12 @@ impl PendingTable {
     /// Starts loading the line of a flow.
     #[inline]
     pub fn prefetch(&self, id: FlowId) {
-        prefetch(self.lines.get(self.place(id).line));
+        prefetch(self.lines.get(self.place(id).line as usize));
     }
 
     /// What is known of a flow, and where. This does not renew it: if the packet belongs to the flow,
     /// [`put`](Self::put) it back, changed or not.
-    #[inline]
+    #[inline(always)]
     pub fn lookup(&mut self, id: FlowId, now: Epoch) -> PendingLookup {
         self.advance_to(now);
         self.lookup_at(self.place(id))
@@ -211,16 +212,17 @@ impl PendingTable {
             }
             None => {
                 self.stats.inserted += 1;
-                if usage.live == SLOTS {
+                if usage.live == SLOTS as u8 {
                     self.stats.lost += 1;
-                    self.population.leave(SLOTS - 1, &mut usage);
+                    self.population.leave(SLOTS as u8 - 1, &mut usage);
                 }
                 usage.live
             }
         };
         self.population.enter(&mut usage);
         let header = usage.header(self.epoch);
-        slots::put_front(&mut self.lines[place.line], free, (place.tag, flow), header);
+        let line = &mut self.lines[place.line as usize];
+        slots::put_front(line, usize::from(free), (place.tag, flow), header);
     }
 
     /// Removes a flow that enters the store.
@@ -250,7 +252,7 @@ impl PendingTable {
         if let (Some(flow), Some(slot)) = (reverse.flow, reverse.slot) {
             let Place { line, tag } = reverse.place;
             let flow = PendingFlow { evidence: evidence.reversed(), ..flow };
-            slots::set_flow(&mut self.lines[line], slot, tag, flow);
+            slots::set_flow(&mut self.lines[line as usize], usize::from(slot), tag, flow);
         }
     }
 
@@ -285,10 +287,10 @@ impl PendingTable {
 
     #[inline(always)]
     fn lookup_at(&self, place: Place) -> PendingLookup {
-        let line = &self.lines[place.line];
+        let line = &self.lines[place.line as usize];
         let usage = Usage::of(line, self.epoch);
         let slot = slots::find(line, place.tag, usage.live);
-        let flow = slot.map(|slot| slots::flow(line, slot));
+        let flow = slot.map(|slot| slots::flow(line, usize::from(slot)));
         PendingLookup { flow, place, slot, usage }
     }
 
@@ -299,7 +301,8 @@ impl PendingTable {
         let PendingLookup { place, slot, mut usage, .. } = *lookup;
         let Some(slot) = slot else { return false };
         self.population.leave(slot, &mut usage);
-        slots::take_out(&mut self.lines[place.line], slot, usage.header(self.epoch));
+        let line = &mut self.lines[place.line as usize];
+        slots::take_out(line, usize::from(slot), usage.header(self.epoch));
         true
     }
 
@@ -308,7 +311,7 @@ impl PendingTable {
     #[inline]
     fn place(&self, id: FlowId) -> Place {
         let line = (u64::from(id.salt()) * self.lines.len() as u64) >> SALT_BITS;
-        Place { line: line as usize, tag: id.position_bits() as u32 & slots::TAG_MASK }
+        Place { line: line as u32, tag: id.position_bits() as u32 & slots::TAG_MASK }
     }
 }
 
@@ -330,7 +333,7 @@ impl Population {
 
     /// The flow in this slot of a line leaves it.
     #[inline]
-    fn leave(&mut self, slot: usize, usage: &mut Usage) {
+    fn leave(&mut self, slot: u8, usage: &mut Usage) {
         usage.live -= 1;
         if slot < usage.fresh {
             usage.fresh -= 1;

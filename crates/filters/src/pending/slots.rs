@@ -54,9 +54,9 @@ pub struct PendingFlow {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Usage {
     /// Used in this epoch.
-    pub(super) fresh: usize,
+    pub(super) fresh: u8,
     /// Used in this epoch or the one before.
-    pub(super) live: usize,
+    pub(super) live: u8,
 }
 
 impl Usage {
@@ -64,8 +64,8 @@ impl Usage {
     #[inline]
     pub(super) fn of(line: &Line, now: Epoch) -> Usage {
         let header = bits_from(line, HEADER_BIT) as u32;
-        let fresh = (header >> MARK_BITS & COUNT_MASK) as usize;
-        let live = (header >> (MARK_BITS + COUNT_BITS)) as usize;
+        let fresh = (header >> MARK_BITS & COUNT_MASK) as u8;
+        let live = (header >> (MARK_BITS + COUNT_BITS)) as u8;
         let epochs_since = now.0.wrapping_sub(header) & MARK_MASK;
         match Epoch(0).age(Epoch(epochs_since)) {
             Age::Current => Usage { fresh, live },
@@ -84,14 +84,14 @@ impl Usage {
 
 /// The slot with this tag, among the first `live`.
 #[inline]
-pub(super) fn find(line: &Line, tag: u32, live: usize) -> Option<usize> {
+pub(super) fn find(line: &Line, tag: u32, live: u8) -> Option<u8> {
     let mut matches = 0u32;
     for slot in 0..SLOTS {
         let is_match = bits_from(line, slot * SLOT_BITS) as u32 & TAG_MASK == tag;
         matches |= u32::from(is_match) << slot;
     }
     matches &= (1 << live) - 1;
-    (matches != 0).then_some(matches.trailing_zeros() as usize)
+    (matches != 0).then_some(matches.trailing_zeros() as u8)
 }
 
 /// The flow in a slot.
