@@ -14,6 +14,8 @@ use acsm_filters::pending::PendingStats;
 /// A pending flow should be held at least this long: most handshakes take less, and a lost SYN is
 /// repeated after one second, then after two.
 const LIFETIME_SECONDS_MIN: f64 = 3.0;
+/// Below this lifetime, packets of flows that are under way may seem to belong to none.
+const FORGETFUL_SECONDS: f64 = 1.0;
 /// After the beginning of an overload was announced, that of another one is not for this long.
 pub const QUIET_SECONDS: u64 = 600;
 
@@ -52,6 +54,11 @@ impl SecondLoad {
     /// flow arrived.
     pub fn lifetime_seconds(self) -> Option<f64> {
         (self.slots > 0 && self.arrived > 0).then(|| self.slots as f64 / self.arrived as f64)
+    }
+
+    /// Whether the pending table forgets flows so soon that rules about packets of no flow mean nothing.
+    pub fn forgets_at_once(self) -> bool {
+        self.lifetime_seconds().is_some_and(|seconds| seconds < FORGETFUL_SECONDS)
     }
 
     /// Whether it was too much for a second.

@@ -57,6 +57,8 @@ pub struct ShardStage {
     second: Option<u64>,
     /// What the shard had to do up to its beginning.
     load: SecondLoad,
+    /// Whether the pending table forgets flows so soon that packets of any flow may seem to have none.
+    forgets_at_once: bool,
     active: Arc<ActiveRules>,
     half_open: [bool; State::LIMIT],
     held: [bool; State::LIMIT],
@@ -93,6 +95,7 @@ pub fn build_stages(
             sampled: Vec::with_capacity(SAMPLED_EVENTS),
             second: None,
             load: SecondLoad::default(),
+            forgets_at_once: false,
             sample: settings.sample.map(|flows| Sample::new(store, flows)),
             active: Arc::clone(active),
             half_open: active.rules.machine.half_open(),
@@ -151,8 +154,10 @@ impl ShardStage {
                 Some(pending) => SecondLoad::with_pending(&pending, self.shard.stats().refused),
                 None => SecondLoad { refused: self.shard.store_stats().full, ..Default::default() },
             };
-            output.loads.push((second, load.since(self.load)));
+            let of_second = load.since(self.load);
+            output.loads.push((second, of_second));
             self.load = load;
+            self.forgets_at_once = of_second.forgets_at_once();
         }
     }
 
@@ -187,6 +192,7 @@ impl ShardStage {
         let work =
             ShardWork { events, packets, machine, rules, given: None, wanted, sampled_below };
         std::mem::swap(&mut output.shard.sampled, &mut self.sampled);
+        let (alerts, exact_alerts) = (output.shard.alerts.len(), output.shadow.alerts.len());
         self.shard.process(&work, &mut output.shard);
         if let Some(shadow) = &mut self.shadow {
             shadow.check(&work, &output.shard.answers, &mut output.shadow);
@@ -194,6 +200,12 @@ impl ShardStage {
         }
         if let Some(sample) = &mut self.sample {
             sample.check(&work, &mut output.shard.sampled);
+        }
+        if self.forgets_at_once {
+            let exact_alerts = &mut output.shadow.alerts[exact_alerts..];
+            for alert in output.shard.alerts[alerts..].iter_mut().chain(exact_alerts) {
+                alert.event.no_session_muted = true;
+            }
         }
         std::mem::swap(&mut output.shard.sampled, &mut self.sampled);
     }

@@ -6,7 +6,8 @@ use std::sync::atomic::AtomicBool;
 use acsm::capture::parse::Parser;
 use acsm::capture::{FileSource, TimeWindow};
 use acsm::engine::{
-    ActiveRules, Observer, OverloadEvent, OverloadStatus, OverloadTotals, Phase, Request, run,
+    ActiveRules, Observer, OverloadEvent, OverloadStatus, OverloadTotals, Phase, Request,
+    RunResult, run,
 };
 use acsm::flow::FlowKeyKind;
 use acsm::generate::{AttackKind, AttackSpec, Profile, TraceSpec};
@@ -31,9 +32,8 @@ impl Observer for Overloads {
     }
 }
 
-/// Five minutes of ordinary connections, and a SYN flood of four seconds.
-fn trace() -> tempfile::NamedTempFile {
-    let kind = AttackKind::SynFlood;
+/// Five minutes of ordinary connections, and a flood of four seconds.
+fn trace(kind: AttackKind) -> tempfile::NamedTempFile {
     let flood = AttackSpec { probes: Some(20_000), per_second: Some(5_000), ..kind.into() };
     let spec = TraceSpec {
         packets: 60_000,
@@ -45,11 +45,11 @@ fn trace() -> tempfile::NamedTempFile {
     generated(spec)
 }
 
-fn overloads(
+fn replay(
     file: &tempfile::NamedTempFile,
     slots: u64,
     workers: usize,
-) -> (Vec<OverloadEvent>, OverloadTotals) {
+) -> (Vec<OverloadEvent>, RunResult) {
     let mut plan = replay_plan(Backend::Fcf, workers);
     let rules = Rules::load("tcp-connection").unwrap();
     let states = rules.machine.states().len();
@@ -61,12 +61,21 @@ fn overloads(
     let (mut events, stop) = (Overloads::default(), AtomicBool::new(false));
     let result =
         run(&plan, &mut source, &Parser::default(), &mut NullSink, &stop, &mut events).unwrap();
-    (events.0, result.overloads)
+    (events.0, result)
+}
+
+fn overloads(
+    file: &tempfile::NamedTempFile,
+    slots: u64,
+    workers: usize,
+) -> (Vec<OverloadEvent>, OverloadTotals) {
+    let (events, result) = replay(file, slots, workers);
+    (events, result.overloads)
 }
 
 #[test]
 fn a_flood_is_an_overload_of_a_small_pending_table_only() {
-    let file = trace();
+    let file = trace(AttackKind::SynFlood);
     let (events, totals) = overloads(&file, 6_000, 1);
     let [start, end] = events[..] else { panic!("{events:?}") };
     assert_eq!((start.status, end.status), (OverloadStatus::Start, OverloadStatus::End));
@@ -81,4 +90,17 @@ fn a_flood_is_an_overload_of_a_small_pending_table_only() {
     }
     let (none, totals) = overloads(&file, 64 << 10, 1);
     assert!(none.is_empty() && totals == OverloadTotals::default(), "{none:?}");
+}
+
+/// Each packet of an ACK flood fires a rule about packets of no flow. That says nothing while flows are
+/// forgotten within a second.
+#[test]
+fn rules_about_packets_of_no_flow_are_muted_while_the_pending_table_forgets_at_once() {
+    let file = trace(AttackKind::AckFlood);
+    let muted = |slots, workers| replay(&file, slots, workers).1.alerts.suppressed.muted;
+    let (small, large) = (muted(1_000, 1), muted(64 << 10, 1));
+    assert!(small > large + 10_000, "{small} muted with 1,000 slots, {large} with 65,536");
+    for workers in [2, 3, 16] {
+        assert_eq!(muted(1_000, workers), small, "{workers} workers");
+    }
 }

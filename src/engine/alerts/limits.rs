@@ -34,7 +34,7 @@ pub struct AlertLimits {
 /// Alerts that were not shown, by reason.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Suppressed {
-    /// "No session" rules while starting up or in a one-way capture.
+    /// "No session" rules while starting up, in a one-way capture, or in a flood.
     pub muted: u64,
     /// Neither end is in a home network.
     pub foreign: u64,
