@@ -6,7 +6,7 @@ use std::io;
 use super::progress::Progress;
 use super::stderr;
 use crate::engine::{Alert, Observer, OverloadEvent, Request, RunPlan, Sink, Snapshot, WatchStep};
-use crate::live::{StoreModel, StoreTheory, View, ViewContext, stats_line};
+use crate::live::{StatsEvents, StoreModel, StoreTheory, View, ViewContext};
 use crate::report::alert::AlertOutput;
 use crate::report::overload::OverloadMessage;
 use crate::time::{NANOS_PER_SEC, Timestamp};
@@ -61,6 +61,7 @@ pub struct StatsWriter<'a> {
     /// When the next event is due; `None` before the first packet.
     next: Option<Timestamp>,
     theory: StoreTheory,
+    events: StatsEvents,
     failure: Option<io::Error>,
 }
 
@@ -80,6 +81,7 @@ impl<'a> StatsWriter<'a> {
             time: Timestamp::default(),
             next: None,
             theory: StoreTheory::new(Some(StoreModel::new(plan, sizing))),
+            events: StatsEvents::default(),
             failure: None,
         }
     }
@@ -114,10 +116,10 @@ impl<'a> StatsWriter<'a> {
                 uptime_seconds: (snapshot.time.since(first) / NANOS_PER_SEC) as f64,
             },
         );
-        let theory = &mut self.theory;
+        let (theory, events) = (&mut self.theory, &mut self.events);
         let written = self.output.borrow_mut().event(|out| {
             theory.complete(&view.store.predicted_error);
-            stats_line(&view, out);
+            events.append(&view, out);
         });
         self.failure = written.err().or(self.failure.take());
     }

@@ -39,7 +39,7 @@ mod view;
 pub use alerts::SeenAlert;
 pub use metrics::metrics;
 pub use shared::{History, Sample, SharedSnapshot, SnapshotReader};
-pub use stats::stats_line;
+pub use stats::StatsEvents;
 pub use summary::{LiveSummary, capture_page};
 pub use theory::{PredictedError, StoreModel, StoreTheory};
 pub use view::{

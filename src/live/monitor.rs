@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use super::alerts::AlertFanout;
 use super::shared::SharedSnapshot;
-use super::stats::stats_line;
+use super::stats::StatsEvents;
 use super::theory::{OverloadDetector, StoreModel, StoreTheory};
 use super::view::{View, ViewContext};
 use crate::capture::live::LiveCounts;
@@ -86,6 +86,7 @@ pub struct Monitor<'a> {
     next_view: Instant,
     next_stats: Instant,
     overload: OverloadDetector,
+    stats_events: StatsEvents,
     theory: StoreTheory,
     has_reported_recorder: bool,
     /// Whether standard output was a terminal at the start.
@@ -103,6 +104,7 @@ impl<'a> Monitor<'a> {
             next_view: started + VIEW_INTERVAL,
             next_stats: started + context.stats_interval,
             overload: OverloadDetector::default(),
+            stats_events: StatsEvents::default(),
             theory: StoreTheory::new(Some(StoreModel::new(plan, *sizing))),
             has_reported_recorder: false,
             on_terminal: io::stdout().is_terminal(),
@@ -197,9 +199,10 @@ impl<'a> Monitor<'a> {
         }
         self.next_stats = now + self.context.stats_interval;
         let theory = &mut self.theory;
+        let events = &mut self.stats_events;
         let is_written = self.context.alerts.borrow_mut().event(|out| {
             theory.complete(&view.store.predicted_error);
-            stats_line(view, out);
+            events.append(view, out);
         });
         if !is_written {
             // The next alert would fail in the same way.

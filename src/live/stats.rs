@@ -22,6 +22,8 @@ struct SuricataStats {
     decoder: DecoderStats,
     detect: DetectStats,
     flow: FlowStats,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    memcap: Option<MemcapStats>,
 }
 
 #[derive(Debug, Serialize)]
@@ -43,6 +45,7 @@ struct DecoderStats {
 #[derive(Debug, Serialize)]
 struct DetectStats {
     alert: u64,
+    alerts_suppressed: u64,
 }
 
 /// In Suricata an emergency is what an overload is here.
@@ -55,6 +58,13 @@ struct FlowStats {
     get_used: u64,
     emerg_mode_entered: u64,
     emerg_mode_over: u64,
+}
+
+/// In percent. Suricata's share of memory in use is the share of planned flows here: memory is constant.
+#[derive(Debug, Serialize)]
+struct MemcapStats {
+    pressure: u64,
+    pressure_max: u64,
 }
 
 #[derive(Debug, Serialize)]
@@ -74,8 +84,25 @@ struct OwnStats<'a> {
     no_session_muted: bool,
 }
 
-/// Appends the event of `view` to `out`, as one line.
-pub fn stats_line(view: &View, out: &mut Vec<u8>) {
+/// Writes the events of a run.
+#[derive(Debug, Default)]
+pub struct StatsEvents {
+    pressure_max: u64,
+}
+
+impl StatsEvents {
+    /// Appends the event of `view` to `out`, as one line.
+    pub fn append(&mut self, view: &View, out: &mut Vec<u8>) {
+        let memcap = view.store.planned_flows().map(|planned| {
+            let pressure = 100 * view.store.live_flows / planned.max(1);
+            self.pressure_max = self.pressure_max.max(pressure);
+            MemcapStats { pressure, pressure_max: self.pressure_max }
+        });
+        append_line(view, memcap, out);
+    }
+}
+
+fn append_line(view: &View, memcap: Option<MemcapStats>, out: &mut Vec<u8>) {
     let event = StatsEvent {
         timestamp: eve_time(&view.time),
         event_type: "stats",
@@ -91,7 +118,11 @@ pub fn stats_line(view: &View, out: &mut Vec<u8>) {
                 bytes: (!view.interfaces.is_empty()).then_some(view.bytes),
                 tcp: view.tcp_packets,
             },
-            detect: DetectStats { alert: view.alerts.total() },
+            detect: DetectStats {
+                alert: view.alerts.total(),
+                alerts_suppressed: view.left_out.total(),
+            },
+            memcap,
             flow: FlowStats {
                 total: view.store.inserted,
                 active: view.store.live_flows,

@@ -12,7 +12,7 @@ use acsm::engine::{
     ActiveRules, Alert, Observer, Phase, Request, RunPlan, RunResult, Sink, Snapshot, WatchStep,
     run,
 };
-use acsm::live::{SharedSnapshot, StoreModel, StoreTheory, View, ViewContext, stats_line};
+use acsm::live::{SharedSnapshot, StatsEvents, StoreModel, StoreTheory, View, ViewContext};
 use acsm::machine::{Preset, Rules};
 use acsm::report::replay::Prediction;
 use acsm::time::{NANOS_PER_SEC, Timestamp};
@@ -233,7 +233,7 @@ fn a_view_is_a_snapshot_with_names() {
     assert!(view.top_sources.len() == 10 && view.top_destinations.len() == 10);
 
     let mut line = vec![];
-    stats_line(&view, &mut line);
+    StatsEvents::default().append(&view, &mut line);
     let schema = serde_json::from_str(include_str!("../../docs/eve-stats.schema.json")).unwrap();
     let event = serde_json::from_slice(&line).unwrap();
     assert_eq!(schema::complaints(&schema, &event), [""; 0]);
