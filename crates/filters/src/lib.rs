@@ -53,6 +53,7 @@
 //! | `dbf`, `fcf`, `exact` | the other structures |
 //! | [`pending`] | not a store: where flows wait until both of their ends have been heard |
 //! | `recycling` | stores that empty themselves |
+//! | [`snapshot`], `saved_spec` | structures saved in a container of sections, with the specification of a store |
 //! | `static_set` | not a store of flows: Bloom-α, for sets that never change |
 //!
 //! # References
@@ -82,7 +83,9 @@ pub mod memory;
 pub mod pending;
 mod recycling;
 pub mod rng;
+mod saved_spec;
 mod sbf;
+pub mod snapshot;
 pub mod spec;
 mod state;
 mod static_set;
