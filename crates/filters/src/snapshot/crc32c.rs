@@ -44,13 +44,10 @@ pub fn crc32c(bytes: &[u8]) -> u32 {
     let (steps, rest) = bytes.as_chunks::<STEP_BYTES>();
     let mut crc = u32::MAX;
     for step in steps {
-        let mut step = *step;
-        for (byte, old) in step.iter_mut().zip(crc.to_le_bytes()) {
-            *byte ^= old;
-        }
+        let words = u128::from_le_bytes(*step) ^ u128::from(crc);
         crc = 0;
-        for (byte, table) in step.iter().zip(TABLES.iter().rev()) {
-            crc ^= table[usize::from(*byte)];
+        for (n, table) in TABLES.iter().rev().enumerate() {
+            crc ^= table[usize::from((words >> (8 * n)) as u8)];
         }
     }
     for &byte in rest {
