@@ -6,7 +6,7 @@
 //! * All structures implement [`Store`]: one shard, driven by one thread. Shards share nothing.
 //! * Memory is allocated when a store is made and never grows (except [`Exact::growing`] and
 //!   [`GroundTruth`]). [`CellFilter`], [`Dbf`] and [`Fcf`] also work on borrowed bytes of any alignment.
-//! * No clock, no I/O: the caller supplies the time as an [`Epoch`] that never goes back. Answers
+//! * No clock, no files: the caller supplies the time as an [`Epoch`] that never goes back. Answers
 //!   depend on the operations before and their epochs alone, never on when [`Store::sweep`] ran.
 //! * Answers may be wrong, with a probability that the memory determines; "don't know" is one of
 //!   the answers ([`Lookup`]).

@@ -69,6 +69,21 @@ fn beginning() -> Vec<u8> {
     SnapshotWriter::new(vec![]).unwrap().finish().unwrap()[..FILE_HEADER_BYTES].to_vec()
 }
 
+/// The format of `docs/snapshot.md`.
+#[test]
+fn the_bytes_of_a_snapshot_are_fixed() {
+    let mut out = SnapshotWriter::new(vec![]).unwrap();
+    out.section(TEST, b"abc").unwrap();
+    let mut expected = b"\x89ACSM\r\n\x1a\x01\0\0\0".to_vec();
+    expected.extend(0x8ee1_6871_u32.to_le_bytes());
+    expected.extend(section(TEST, [0, crc32c(b"abc")], 3));
+    expected.extend(b"abc");
+    let end = 43u64.to_le_bytes();
+    expected.extend(section(SectionKind(*b"END."), [0, crc32c(&end)], 8));
+    expected.extend(end);
+    assert_eq!(out.finish().unwrap(), expected);
+}
+
 #[test]
 fn every_changed_byte_is_found() {
     let saved = save(vec![]).unwrap();
