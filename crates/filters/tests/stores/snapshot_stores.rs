@@ -1,6 +1,7 @@
 //! Stores that were saved and loaded: no difference, whatever happens before and after. And content
 //! that no store saved: an error, or a store that works.
 
+use acsm_filters::pending::{Evidence, PendingFlow, PendingTable};
 use acsm_filters::snapshot::{Persist, SectionKind, SnapshotReader, SnapshotWriter};
 use acsm_filters::{
     Backend, Budget, Epoch, Expire, KbfDecode, LayoutKind, Lookup, Random, RecycleAt, SbfRules,
@@ -196,26 +197,33 @@ impl StoreUser for AnyContent<'_> {
         for _ in 0..300 {
             step(&mut store, spec, &flows, now, &mut random);
         }
-        let bytes = saved(SectionKind::STORE, &store);
-        let section = SnapshotReader::new(&bytes[..]).unwrap().section(SectionKind::STORE).unwrap();
         let mut outcomes = [0; 2];
-        for at in 0..section.content.len() {
-            let mut content = section.content.clone();
-            content[at] ^= if at % 2 == 0 { 0xff } else { 1 << random.below(8) };
-            let mut out = SnapshotWriter::new(vec![]).unwrap();
-            out.section(SectionKind::STORE, &content).unwrap();
-            let altered = out.finish().unwrap();
+        for altered in altered_snapshots(&store) {
             let mut input = SnapshotReader::new(&altered[..]).unwrap();
             let loaded = input.load(SectionKind::STORE, make().unwrap());
             outcomes[usize::from(loaded.is_ok())] += 1;
             let Ok(mut store) = loaded else { continue };
-            for n in 0..60 {
-                step(&mut store, spec, &flows, Epoch(now.0 + n / 20), &mut random);
+            for n in 0..100 {
+                step(&mut store, spec, &flows, Epoch(now.0 + n / 8), &mut random);
             }
             store.stats();
         }
         outcomes
     }
+}
+
+/// What was saved, with each byte of the content changed in three ways, and right checksums.
+fn altered_snapshots(value: &impl Persist) -> impl Iterator<Item = Vec<u8>> {
+    let bytes = saved(SectionKind::STORE, value);
+    let section = SnapshotReader::new(&bytes[..]).unwrap().section(SectionKind::STORE).unwrap();
+    let changes = (0..section.content.len()).flat_map(|at| [1, 8, 0xff].map(|bits| (at, bits)));
+    changes.map(move |(at, bits)| {
+        let mut content = section.content.clone();
+        content[at] ^= bits;
+        let mut out = SnapshotWriter::new(vec![]).unwrap();
+        out.section(SectionKind::STORE, &content).unwrap();
+        out.finish().unwrap()
+    })
 }
 
 #[test]
@@ -230,4 +238,38 @@ fn altered_content_is_refused_or_is_a_store() {
             }
         }
     }
+}
+
+#[test]
+fn altered_content_is_refused_or_is_a_pending_table() {
+    let empty = || PendingTable::new(1).unwrap();
+    let flows: Vec<Flow> = flows(1).take(FLOWS).collect();
+    let mut random = Random::new(3);
+    let mut drive = |table: &mut PendingTable, start: u32| {
+        for n in 0..100 {
+            let flow = flows[random.below(20) as usize];
+            let lookup = table.lookup(flow.id, Epoch(start + n / 8));
+            match random.below(5) {
+                0 => table.admit(&lookup),
+                1 => table.delete(&lookup),
+                _ => {
+                    let (state, evidence) = (State::FIRST, Evidence::NONE);
+                    table.put(&lookup, PendingFlow { state, evidence });
+                }
+            }
+        }
+        assert!(table.stats().used <= 12);
+    };
+    let mut table = empty();
+    drive(&mut table, 0);
+    // From the epoch after the last one on: a line that was made to look younger comes alive then.
+    let next = 100 / 8 + 1;
+    let mut outcomes = [0; 2];
+    for altered in altered_snapshots(&table) {
+        let mut input = SnapshotReader::new(&altered[..]).unwrap();
+        let loaded = input.load(SectionKind::STORE, empty());
+        outcomes[usize::from(loaded.is_ok())] += 1;
+        loaded.into_iter().for_each(|mut table| drive(&mut table, next));
+    }
+    assert!(outcomes[0] > 0 && outcomes[1] > 0, "{outcomes:?}");
 }
