@@ -247,7 +247,7 @@ fn altered_content_is_refused_or_is_a_pending_table() {
     let mut random = Random::new(3);
     let mut drive = |table: &mut PendingTable, start: u32| {
         for n in 0..100 {
-            let flow = flows[random.below(20) as usize];
+            let flow = flows[random.below(12) as usize];
             let lookup = table.lookup(flow.id, Epoch(start + n / 8));
             match random.below(5) {
                 0 => table.admit(&lookup),
