@@ -55,10 +55,10 @@ fn read_sections(bytes: &[u8]) {
 /// `used` as it was saved, with some bits changed and right checksums, loaded into `empty`. The input
 /// says from which byte on which bits.
 fn loaded<T: Persist>(input: &[u8], used: &T, empty: T) -> Option<T> {
-    let Some((place, bits)) = input.split_first_chunk() else { return None };
+    let (place, bits) = input.split_first_chunk()?;
     let mut content = Encoder::default();
     used.encode(&mut content);
-    let mut altered = content.into_bytes();
+    let mut altered = content.parts().concat();
     let place = usize::from(u16::from_le_bytes(*place)) % altered.len();
     altered.iter_mut().skip(place).zip(bits).for_each(|(byte, bits)| *byte ^= bits);
     let mut out = SnapshotWriter::new(vec![]).expect("memory takes everything");

@@ -7,7 +7,7 @@ use acsm_filters::snapshot::{Decoder, Encoder, Persist, SnapshotError};
 use super::FlowKey;
 
 impl Persist for FlowKey {
-    fn encode(&self, out: &mut Encoder) {
+    fn encode<'a>(&'a self, out: &mut Encoder<'a>) {
         for address in [self.src, self.dst] {
             match address {
                 IpAddr::V4(address) => {

@@ -71,7 +71,7 @@ impl<const BITS: u32, const AGING: u8, L: LineArray> Cells<BITS, AGING, L> {
     }
 
     /// Writes the content of a snapshot.
-    pub(crate) fn encode(&self, out: &mut Encoder) {
+    pub(crate) fn encode<'a>(&'a self, out: &mut Encoder<'a>) {
         self.table.encode(out);
     }
 

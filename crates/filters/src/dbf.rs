@@ -342,7 +342,7 @@ impl<const BITS: u32, L: LineArray> Erase for Dbf<BITS, UNTIMED, L> {
 }
 
 impl<const BITS: u32, const AGING: u8, L: LineArray> Persist for Dbf<BITS, AGING, L> {
-    fn encode(&self, out: &mut Encoder) {
+    fn encode<'a>(&'a self, out: &mut Encoder<'a>) {
         self.counts.encode(out);
         self.cells.encode(out);
     }

@@ -332,7 +332,7 @@ impl<S: Erase> Store for Recycling<S> {
 
 /// The threshold follows from the specification, and so does whether there is a frozen array.
 impl<S: Erase + Persist> Persist for Recycling<S> {
-    fn encode(&self, out: &mut Encoder) {
+    fn encode<'a>(&'a self, out: &mut Encoder<'a>) {
         for count in [self.flows, self.recycles, self.moved, self.retained] {
             out.u64(count);
         }

@@ -74,7 +74,7 @@ impl AddAssign for StoreStats {
 
 /// What was counted. The other figures follow from what is in the store.
 impl Persist for StoreStats {
-    fn encode(&self, out: &mut Encoder) {
+    fn encode<'a>(&'a self, out: &mut Encoder<'a>) {
         for (_, count) in { *self }.counted() {
             out.u64(*count);
         }

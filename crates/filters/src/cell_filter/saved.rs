@@ -8,7 +8,7 @@ use crate::snapshot::{Decoder, Encoder, Persist, SnapshotError};
 impl<R: CellRule, const BITS: u32, const AGING: u8, L: LineArray> Persist
     for CellFilter<R, BITS, AGING, L>
 {
-    fn encode(&self, out: &mut Encoder) {
+    fn encode<'a>(&'a self, out: &mut Encoder<'a>) {
         self.counts.encode(out);
         self.cells.encode(out);
     }

@@ -67,8 +67,11 @@ impl IdleLists {
     }
 
     /// All entries, in the order in which they would be evicted.
-    pub(super) fn in_order<K: Copy>(&self, entries: &[Entry<K>]) -> impl Iterator<Item = Entry<K>> {
-        let entry = |slot: u32| entries.get(slot as usize).copied();
+    pub(super) fn in_order<'a, K: Copy>(
+        &'a self,
+        entries: &'a [Entry<K>],
+    ) -> impl Iterator<Item = &'a Entry<K>> {
+        let entry = |slot: u32| entries.get(slot as usize);
         let firsts = self.lists.iter().rev().map(move |list| entry(list.oldest));
         firsts.flat_map(move |first| {
             std::iter::successors(first, move |last| entry(last.links.newer))

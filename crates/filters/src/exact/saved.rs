@@ -10,7 +10,7 @@ use crate::snapshot::{Decoder, Encoder, Persist, SnapshotError};
 use crate::state::State;
 
 impl<K: Copy + Eq + Default + Persist> Persist for Exact<K> {
-    fn encode(&self, out: &mut Encoder) {
+    fn encode<'a>(&'a self, out: &mut Encoder<'a>) {
         self.counts.encode(out);
         out.u32(self.idle.now().0);
         out.u64(self.idle.occupied());

@@ -115,7 +115,7 @@ pub(super) struct SearchAllowance(usize);
 impl SearchAllowance {
     pub(super) const FULL: SearchAllowance = SearchAllowance(SAVED_MAX);
 
-    pub(super) fn encode(self, out: &mut Encoder) {
+    pub(super) fn encode(self, out: &mut Encoder<'_>) {
         out.u32(self.0 as u32);
     }
 

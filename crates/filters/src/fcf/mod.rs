@@ -316,7 +316,7 @@ impl<const TIMED: bool, L: LineArray> Store for Fcf<TIMED, L> {
 }
 
 impl<const TIMED: bool, L: LineArray> Persist for Fcf<TIMED, L> {
-    fn encode(&self, out: &mut Encoder) {
+    fn encode<'a>(&'a self, out: &mut Encoder<'a>) {
         self.counts.encode(out);
         self.allowance.encode(out);
         self.slots.encode(out);

@@ -209,7 +209,7 @@ impl<const TIMED: bool, L: LineArray> Slots<TIMED, L> {
     }
 
     /// Writes the content of a snapshot.
-    pub(super) fn encode(&self, out: &mut Encoder) {
+    pub(super) fn encode<'a>(&'a self, out: &mut Encoder<'a>) {
         out.u8(self.marks_from.is_some().into());
         out.u32(self.marks_from.unwrap_or_default().0);
         self.table.encode(out);

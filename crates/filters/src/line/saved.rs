@@ -5,9 +5,9 @@ use crate::aging::Epoch;
 use crate::snapshot::{Decoder, Encoder, SnapshotError};
 
 /// Writes lines, and how many there are.
-pub(crate) fn encode_lines(lines: &[Line], out: &mut Encoder) {
+pub(crate) fn encode_lines<'a>(lines: &'a [Line], out: &mut Encoder<'a>) {
     out.u64(lines.len() as u64);
-    out.bytes(lines.as_flattened());
+    out.borrowed_bytes(lines.as_flattened());
 }
 
 /// Replaces lines by as many others.
@@ -25,7 +25,7 @@ pub(crate) fn decode_lines(
 impl<L: LineArray> LineTable<L> {
     /// Writes the lines and what is known of them, but for what they tell themselves: how many fields
     /// are in use.
-    pub(crate) fn encode(&self, out: &mut Encoder) {
+    pub(crate) fn encode<'a>(&'a self, out: &mut Encoder<'a>) {
         let Usage { aged, copies, epoch, occupied: _, frozen: _ } = self.usage;
         out.u64(aged);
         out.u64(copies);

@@ -8,7 +8,7 @@ use crate::snapshot::{Decoder, Encoder, Persist, SnapshotError};
 use crate::spec::LINE_BYTES;
 
 impl Persist for PendingTable {
-    fn encode(&self, out: &mut Encoder) {
+    fn encode<'a>(&'a self, out: &mut Encoder<'a>) {
         let PendingStats { inserted, admitted, retired, lost, slots: _, used: _ } = self.stats;
         for count in [inserted, admitted, retired, lost] {
             out.u64(count);

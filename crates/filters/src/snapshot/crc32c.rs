@@ -41,8 +41,13 @@ static TABLES: [[u32; 256]; STEP_BYTES] = {
 /// assert_eq!(acsm_filters::snapshot::crc32c(b"123456789"), 0xe306_9283);
 /// ```
 pub fn crc32c(bytes: &[u8]) -> u32 {
+    crc32c_after(0, bytes)
+}
+
+/// The CRC-32C of bytes that have this one, and those that follow them.
+pub(super) fn crc32c_after(before: u32, bytes: &[u8]) -> u32 {
     let (steps, rest) = bytes.as_chunks::<STEP_BYTES>();
-    let mut crc = u32::MAX;
+    let mut crc = !before;
     for step in steps {
         let words = u128::from_le_bytes(*step) ^ u128::from(crc);
         crc = 0;
@@ -89,6 +94,8 @@ mod tests {
                 if carry { crc >> 1 ^ POLYNOMIAL } else { crc >> 1 }
             });
             assert_eq!(crc32c(&bytes), !crc, "{len} bytes");
+            let (first, rest) = bytes.split_at(len / 3);
+            assert_eq!(crc32c_after(crc32c(first), rest), !crc, "{len} bytes in two parts");
         }
     }
 }

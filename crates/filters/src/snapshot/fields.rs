@@ -4,8 +4,10 @@ use super::{SectionKind, SnapshotError};
 
 /// Writes the content of a section.
 #[derive(Debug, Default)]
-pub struct Encoder {
-    bytes: Vec<u8>,
+pub struct Encoder<'a> {
+    copied: Vec<u8>,
+    /// Bytes that were not copied, each with its place among the others.
+    borrowed: Vec<(usize, &'a [u8])>,
 }
 
 /// Reads the content of a section. What is read is named, for errors.
@@ -22,7 +24,7 @@ const COUNT_LIMIT: u64 = 1 << 56;
 
 macro_rules! numbers {
     ($($number:ident)*) => {
-        impl Encoder {
+        impl Encoder<'_> {
             $(
                 #[doc = concat!("Writes a number of type `", stringify!($number), "`.")]
                 pub fn $number(&mut self, value: $number) {
@@ -44,15 +46,26 @@ macro_rules! numbers {
 
 numbers!(u8 u16 u32 u64 f64);
 
-impl Encoder {
+impl<'a> Encoder<'a> {
     /// Writes bytes. Their number must be known to the reader.
     pub fn bytes(&mut self, bytes: &[u8]) {
-        self.bytes.extend_from_slice(bytes);
+        self.copied.extend_from_slice(bytes);
     }
 
-    /// What was written.
-    pub fn into_bytes(self) -> Vec<u8> {
-        self.bytes
+    /// The same without a copy, for many bytes.
+    pub fn borrowed_bytes(&mut self, bytes: &'a [u8]) {
+        self.borrowed.push((self.copied.len(), bytes));
+    }
+
+    /// What was written, in parts.
+    pub fn parts(&self) -> Vec<&[u8]> {
+        let (mut parts, mut from) = (vec![], 0);
+        for &(place, bytes) in &self.borrowed {
+            parts.extend([&self.copied[from..place], bytes]);
+            from = place;
+        }
+        parts.push(&self.copied[from..]);
+        parts
     }
 }
 
@@ -132,8 +145,10 @@ mod tests {
         out.u32(u32::MAX);
         out.u64(1 << 40);
         out.f64(-0.5);
-        out.bytes(b"xyz");
-        let bytes = out.into_bytes();
+        out.borrowed_bytes(b"xy");
+        out.bytes(b"z");
+        out.borrowed_bytes(b"");
+        let bytes = out.parts().concat();
         assert_eq!(bytes[..3], [7, 2, 1]);
         let mut input = Decoder::new(&bytes, KIND, 100);
         assert_eq!((input.u8().unwrap(), input.u16().unwrap()), (7, 0x0102));

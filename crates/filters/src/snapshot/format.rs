@@ -1,6 +1,6 @@
 //! The bytes of the two headers.
 
-use super::crc32c::crc32c;
+use super::crc32c::{crc32c, crc32c_after};
 use super::{Part, SectionKind, SnapshotError};
 
 /// The first bytes of every snapshot. Transfers that take it for text change some of them.
@@ -64,12 +64,15 @@ const UNCHECKED: u32 = 1;
 impl SectionHeader {
     pub(super) const BYTES: usize = 24;
 
-    pub(super) fn of(kind: SectionKind, content: &[u8]) -> SectionHeader {
-        SectionHeader { crc: Some(crc32c(content)), ..SectionHeader::unchecked(kind, content) }
+    /// For content in these parts.
+    pub(super) fn of(kind: SectionKind, content: &[&[u8]]) -> SectionHeader {
+        let crc = content.iter().fold(0, |crc, part| crc32c_after(crc, part));
+        SectionHeader { crc: Some(crc), ..SectionHeader::unchecked(kind, content) }
     }
 
-    pub(super) fn unchecked(kind: SectionKind, content: &[u8]) -> SectionHeader {
-        SectionHeader { kind, len: content.len() as u64, crc: None }
+    /// The same without a checksum.
+    pub(super) fn unchecked(kind: SectionKind, content: &[&[u8]]) -> SectionHeader {
+        SectionHeader { kind, len: content.iter().map(|part| part.len() as u64).sum(), crc: None }
     }
 
     pub(super) fn to_bytes(self) -> [u8; Self::BYTES] {

@@ -83,7 +83,7 @@ pub use writer::SnapshotWriter;
 /// operations.
 pub trait Persist {
     /// Writes the content of the structure. What follows from its specification is left out.
-    fn encode(&self, out: &mut Encoder);
+    fn encode<'a>(&'a self, out: &mut Encoder<'a>);
 
     /// Replaces the content of the structure, which was made by the specification of the one that was
     /// saved. Content that it cannot have is refused; the structure is not to be used then.
@@ -93,7 +93,7 @@ pub trait Persist {
 macro_rules! numbers {
     ($($number:ident)*) => {
         $(impl Persist for $number {
-            fn encode(&self, out: &mut Encoder) {
+            fn encode<'a>(&'a self, out: &mut Encoder<'a>) {
                 out.$number(*self);
             }
 

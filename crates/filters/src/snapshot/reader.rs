@@ -14,6 +14,8 @@ pub struct SnapshotReader<R> {
     input: R,
     /// How many bytes were read.
     offset: u64,
+    /// The buffer of the last content that was decoded.
+    spare: Vec<u8>,
 }
 
 /// A section that was read.
@@ -43,8 +45,8 @@ impl Section {
 impl<R: Read> SnapshotReader<R> {
     /// Begins to read a snapshot.
     pub fn new(input: R) -> Result<Self, SnapshotError> {
-        let mut reader = SnapshotReader { input, offset: 0 };
-        FileHeader::parse(&reader.read_up_to(FileHeader::BYTES as u64)?)?;
+        let mut reader = SnapshotReader { input, offset: 0, spare: vec![] };
+        FileHeader::parse(&reader.read_up_to(FileHeader::BYTES as u64, vec![])?)?;
         Ok(reader)
     }
 
@@ -59,6 +61,7 @@ impl<R: Read> SnapshotReader<R> {
         let mut input = section.decoder();
         empty.decode(&mut input)?;
         input.finish()?;
+        self.spare = section.content;
         Ok(empty)
     }
 
@@ -95,7 +98,7 @@ impl<R: Read> SnapshotReader<R> {
         let mut input = end.decoder();
         input.checked("the end", Decoder::u64, |&at| at == end.header_offset())?;
         input.finish()?;
-        match self.read_up_to(1)?[..] {
+        match self.read_up_to(1, vec![])?[..] {
             [] => Ok(()),
             _ => Err(SnapshotError::BytesAfterEnd { offset: self.offset - 1 }),
         }
@@ -104,19 +107,26 @@ impl<R: Read> SnapshotReader<R> {
     /// The next section, whatever its kind.
     fn any_section(&mut self) -> Result<Section, SnapshotError> {
         let offset = self.offset;
-        let header = self.read_exactly(SectionHeader::BYTES as u64, Part::SectionHeader)?;
+        let part = Part::SectionHeader;
+        let header = self.read_exactly(SectionHeader::BYTES as u64, part, vec![])?;
         let header = SectionHeader::parse(&header, offset)?;
         let (kind, offset, part) = (header.kind, self.offset, Part::Content(header.kind));
-        let content = self.read_exactly(header.len, part)?;
+        let spare = std::mem::take(&mut self.spare);
+        let content = self.read_exactly(header.len, part, spare)?;
         if header.crc.is_some_and(|crc| crc != super::crc32c(&content)) {
             return Err(SnapshotError::Damaged { part, offset });
         }
         Ok(Section { kind, offset, content, is_checked: header.crc.is_some() })
     }
 
-    fn read_exactly(&mut self, len: u64, part: Part) -> Result<Vec<u8>, SnapshotError> {
+    fn read_exactly(
+        &mut self,
+        len: u64,
+        part: Part,
+        buffer: Vec<u8>,
+    ) -> Result<Vec<u8>, SnapshotError> {
         let offset = self.offset;
-        let bytes = self.read_up_to(len)?;
+        let bytes = self.read_up_to(len, buffer)?;
         match len - bytes.len() as u64 {
             0 => Ok(bytes),
             missing => Err(SnapshotError::Truncated { part, offset, missing }),
@@ -124,8 +134,9 @@ impl<R: Read> SnapshotReader<R> {
     }
 
     /// The next `len` bytes, or all that are left. The buffer grows with what is there.
-    fn read_up_to(&mut self, len: u64) -> Result<Vec<u8>, SnapshotError> {
-        let mut bytes = Vec::new();
+    fn read_up_to(&mut self, len: u64, buffer: Vec<u8>) -> Result<Vec<u8>, SnapshotError> {
+        let mut bytes = buffer;
+        bytes.clear();
         let result = self.input.by_ref().take(len).read_to_end(&mut bytes);
         self.offset += bytes.len() as u64;
         let failed = |source: io::Error| SnapshotError::Read { offset: self.offset, source };

@@ -28,19 +28,21 @@ impl<W: Write> SnapshotWriter<W> {
     pub fn save(&mut self, kind: SectionKind, value: &impl Persist) -> io::Result<()> {
         let mut content = Encoder::default();
         value.encode(&mut content);
-        self.section(kind, &content.into_bytes())
+        let parts = content.parts();
+        self.write(&SectionHeader::of(kind, &parts).to_bytes())?;
+        parts.into_iter().try_for_each(|part| self.write(part))
     }
 
     /// Adds a section.
     pub fn section(&mut self, kind: SectionKind, content: &[u8]) -> io::Result<()> {
-        self.write(&SectionHeader::of(kind, content).to_bytes())?;
+        self.write(&SectionHeader::of(kind, &[content]).to_bytes())?;
         self.write(content)
     }
 
     /// Adds a section whose checksum is not kept: for content that will be changed in place. A reader
     /// has to [ask for it](super::SnapshotReader::unchecked_section) as such.
     pub fn unchecked_section(&mut self, kind: SectionKind, content: &[u8]) -> io::Result<()> {
-        self.write(&SectionHeader::unchecked(kind, content).to_bytes())?;
+        self.write(&SectionHeader::unchecked(kind, &[content]).to_bytes())?;
         self.write(content)
     }
 
