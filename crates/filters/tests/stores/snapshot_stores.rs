@@ -4,8 +4,8 @@
 use acsm_filters::pending::{Evidence, PendingFlow, PendingTable};
 use acsm_filters::snapshot::{Persist, SectionKind, SnapshotReader, SnapshotWriter};
 use acsm_filters::{
-    Backend, Budget, Epoch, Expire, KbfDecode, LayoutKind, Lookup, Random, RecycleAt, SbfRules,
-    State, Store, StoreError, StoreSpec, StoreStats,
+    Backend, Budget, Epoch, Expire, Found, Insertion, KbfDecode, LayoutKind, Lookup, Random,
+    RecycleAt, SbfRules, State, Store, StoreError, StoreSpec, StoreStats,
 };
 
 use crate::support::{
@@ -15,39 +15,55 @@ use crate::support::{
 const FLOWS: usize = 60;
 const STEPS: usize = 1500;
 
-/// One operation on a store, drawn with `random`: everything that it returned.
+/// Everything that an operation returned, and what the store said afterwards.
+#[derive(Debug, PartialEq)]
+struct Outcome {
+    answer: Lookup,
+    is_settled: bool,
+    done: Done,
+    has_room: bool,
+    epoch: Epoch,
+}
+
+#[derive(Debug, PartialEq)]
+enum Done {
+    Swept(usize),
+    Deleted,
+    Touched,
+    Inserted(Insertion),
+    Modified(Option<Lookup>),
+}
+
+/// One operation on a store, drawn with `random`.
 fn step<S: Store<Key: FlowKey>>(
     store: &mut S,
     spec: &StoreSpec,
     flows: &[Flow],
     now: Epoch,
     random: &mut Random,
-) -> String {
+) -> Outcome {
     let flow = &flows[random.below(flows.len() as u64) as usize];
     let state = State::new(random.below(spec.states as u64) as usize).unwrap();
     let stamp = if random.chance(0.3) { now.half_stamp() } else { now.stamp() };
     let place = locate(store, flow);
     let found = store.lookup(&place, now);
     let done = match (random.below(10), found.answer) {
-        (0, _) => format!("swept {}", store.sweep(now, random.below(200) as usize)),
-        (1, _) => {
-            store.delete(&place, &found, now);
-            "deleted".to_owned()
-        }
-        (2, _) => {
-            store.delete(&place, &claiming(found, Lookup::Known(state)), now);
-            "deleted another state".to_owned()
+        (0, _) => Done::Swept(store.sweep(now, random.below(200) as usize)),
+        (1 | 2, _) => {
+            // In its own state, or in any, as after an error.
+            let other = claiming(found, Lookup::Known(state));
+            store.delete(&place, if random.chance(0.5) { &found } else { &other }, now);
+            Done::Deleted
         }
         (3 | 4, _) => {
             store.touch(&place, &found, stamp);
-            "touched".to_owned()
+            Done::Touched
         }
-        (5, _) => format!("{:?}", store.insert(&place, state, stamp)),
-        (_, Lookup::Absent) => format!("{:?}", store.insert(&place, state, stamp)),
-        _ => format!("{:?}", store.modify(&place, &found, state, stamp)),
+        (5, _) | (_, Lookup::Absent) => Done::Inserted(store.insert(&place, state, stamp)),
+        _ => Done::Modified(store.modify(&place, &found, state, stamp)),
     };
-    let (room, epoch) = (store.has_room(), store.epoch(now));
-    format!("{:?} {} {done} {room} {epoch:?}", found.answer, found.settled)
+    let Found { answer, settled: is_settled, .. } = found;
+    Outcome { answer, is_settled, done, has_room: store.has_room(), epoch: store.epoch(now) }
 }
 
 /// Figures that are the same after loading: all but the memory of a table that had grown.
