@@ -10,11 +10,12 @@
 //!
 //! | layer | where | what |
 //! |---|---|---|
-//! | crates | [`acsm_filters`] | `crates/filters`: `Store` and its structures (exact, dbf, sbf, kbf, bhbf, fcf), aging, sizing, keyed digests |
+//! | crates | [`acsm_filters`] | `crates/filters`: `Store` and its structures (exact, dbf, sbf, kbf, bhbf, fcf), aging, sizing, keyed digests, snapshots |
 //! | | [`acsm_model`] | `crates/model`: closed forms for the errors of the structures |
 //! | A vocabulary | [`time`] | nanoseconds, from packets |
 //! | | [`units`] | numbers as people write them |
 //! | | [`seed`] | the seed of a run |
+//! | | [`atomic_file`] | files replaced as a whole, or not at all |
 //! | | [`flow`] | `Packet`, `TcpFlags`; `FlowKey`, and `FlowId`, its keyed digest |
 //! | B rules | [`machine`] | what a packet means for its flow; rules files |
 //! | C pipeline | [`capture`] | `PacketSource`, `Frame`; file readers, network interfaces; parsing to TCP; writing pcap |
@@ -113,6 +114,7 @@
 //!   `poll`; a reverse proxy provides the rest.
 //! - **Listing what a filter holds.** It cannot: figures that are estimates say so.
 
+pub mod atomic_file;
 pub mod capture;
 pub mod cmd;
 pub mod engine;

@@ -6,6 +6,7 @@
 //! store. A [`FlowGroup`] computes the digests of several packets at once.
 
 mod key;
+mod saved_key;
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr};

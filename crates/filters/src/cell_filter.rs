@@ -27,6 +27,8 @@
 //! Flows with a [half stamp](Epoch::half_stamp) are inserted into the frozen half, and stay there
 //! until they are touched with a whole one.
 
+mod saved;
+
 use crate::aging::{Epoch, HALVES, Half, STAMPS, Stamp, UNTIMED};
 use crate::cells::{Cells, InLine};
 use crate::digest::FlowId;

@@ -91,15 +91,19 @@ impl<const BITS: u32, const AGING: u8> CellLine<BITS, AGING> {
         lanes_in_use::<BITS>(cells & lanes).into()
     }
 
-    /// What lines that come from elsewhere hold: stale cells are counted, stale halves are not.
+    /// What lines that come from elsewhere hold, in the epoch of the latest write.
     pub(crate) fn usage_of(lines: &[Line]) -> Usage {
+        Self::usage_at(lines, lines.iter().map(mark).max().unwrap_or_default())
+    }
+
+    /// The same in a later epoch: stale cells are counted, stale halves are not.
+    pub(crate) fn usage_at(lines: &[Line], now: Epoch) -> Usage {
         let in_use = |line: &Line, start: usize| {
             (0..Self::CELLS).filter(|&slot| Self::value(line, start, slot) != 0).count() as u64
         };
         if AGING != HALVES {
             return Usage::of(lines.iter().map(|line| in_use(line, 0)).sum());
         }
-        let now = lines.iter().map(mark).max().unwrap_or_default();
         let [active, frozen] = [Half::Active, Half::Frozen].map(|half| {
             let current = lines.iter().filter(|line| half.is_current(mark(line), now));
             current.map(|line| in_use(line, Self::start(half, now))).sum::<u64>()

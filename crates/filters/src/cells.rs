@@ -9,6 +9,7 @@ use crate::error::StoreError;
 use crate::layout::{SLOTS_PER_WORD, Slots};
 use crate::line::{Line, LineArray, LineTable, OwnedLines, Usage, mark};
 use crate::memory::Arena;
+use crate::snapshot::{Decoder, Encoder, SnapshotError};
 
 /// A fixed array of cells of `BITS` bits, or two of them in halves. Depending on `AGING`, a cell
 /// that was not touched in time, or that is in a stale half, reads as empty.
@@ -67,6 +68,16 @@ impl<const BITS: u32, const AGING: u8, L: LineArray> Cells<BITS, AGING, L> {
     /// Empties all cells.
     pub(crate) fn erase(&mut self) {
         self.table.erase();
+    }
+
+    /// Writes the content of a snapshot.
+    pub(crate) fn encode<'a>(&'a self, out: &mut Encoder<'a>) {
+        self.table.encode(out);
+    }
+
+    /// Replaces all cells by those of a snapshot.
+    pub(crate) fn decode(&mut self, input: &mut Decoder<'_>) -> Result<(), SnapshotError> {
+        self.table.decode(input, CellLine::<BITS, AGING>::usage_at)
     }
 
     /// Starts loading a line.

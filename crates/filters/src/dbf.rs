@@ -8,6 +8,7 @@ use crate::layout::{Layout, SLOTS_PER_WORD, Slots};
 use crate::line::{Line, LineArray, OwnedLines};
 use crate::memory::Arena;
 use crate::recycling::Erase;
+use crate::snapshot::{Decoder, Encoder, Persist, SnapshotError};
 use crate::spec::Sizing;
 use crate::state::{Lookup, State};
 use crate::stats::StoreStats;
@@ -337,5 +338,17 @@ impl<const BITS: u32, L: LineArray> Erase for Dbf<BITS, UNTIMED, L> {
 
     fn erase(&mut self) {
         self.cells.erase();
+    }
+}
+
+impl<const BITS: u32, const AGING: u8, L: LineArray> Persist for Dbf<BITS, AGING, L> {
+    fn encode<'a>(&'a self, out: &mut Encoder<'a>) {
+        self.counts.encode(out);
+        self.cells.encode(out);
+    }
+
+    fn decode(&mut self, input: &mut Decoder<'_>) -> Result<(), SnapshotError> {
+        self.counts.decode(input)?;
+        self.cells.decode(input)
     }
 }

@@ -6,7 +6,7 @@
 //! * All structures implement [`Store`]: one shard, driven by one thread. Shards share nothing.
 //! * Memory is allocated when a store is made and never grows (except [`Exact::growing`] and
 //!   [`GroundTruth`]). [`CellFilter`], [`Dbf`] and [`Fcf`] also work on borrowed bytes of any alignment.
-//! * No clock, no I/O: the caller supplies the time as an [`Epoch`] that never goes back. Answers
+//! * No clock, no files: the caller supplies the time as an [`Epoch`] that never goes back. Answers
 //!   depend on the operations before and their epochs alone, never on when [`Store::sweep`] ran.
 //! * Answers may be wrong, with a probability that the memory determines; "don't know" is one of
 //!   the answers ([`Lookup`]).
@@ -53,6 +53,7 @@
 //! | `dbf`, `fcf`, `exact` | the other structures |
 //! | [`pending`] | not a store: where flows wait until both of their ends have been heard |
 //! | `recycling` | stores that empty themselves |
+//! | [`snapshot`], `saved_spec` | structures saved in a container of sections, with the specification of a store |
 //! | `static_set` | not a store of flows: Bloom-α, for sets that never change |
 //!
 //! # References
@@ -82,7 +83,9 @@ pub mod memory;
 pub mod pending;
 mod recycling;
 pub mod rng;
+mod saved_spec;
 mod sbf;
+pub mod snapshot;
 pub mod spec;
 mod state;
 mod static_set;

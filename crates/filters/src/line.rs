@@ -16,6 +16,8 @@
 //! A field, its stamp or its other half, and the mark share one cache line, so aging costs no memory
 //! access of its own. A field is empty if it is 0; the stamp of an empty field means nothing.
 
+mod saved;
+
 use std::ops::DerefMut;
 
 use crate::aging::{Epoch, StampPlanes, is_all_stale, is_in_window};
@@ -24,6 +26,8 @@ use crate::error::StoreError;
 use crate::memory::prefetch;
 use crate::memory::{Arena, Table, allocate_in};
 use crate::spec::{LINE_BYTES, Sizing};
+
+pub(crate) use saved::{decode_lines, encode_lines};
 
 /// The bytes of a line. No alignment is required; in an [`Arena`] each line is one cache line.
 pub type Line = [u8; LINE_BYTES];
@@ -261,7 +265,7 @@ impl Usage {
     #[inline]
     pub(crate) fn clear(&mut self, fields: u64) {
         self.aged += fields;
-        self.occupied -= fields;
+        self.occupied = self.occupied.saturating_sub(fields);
     }
 }
 

@@ -16,6 +16,7 @@
 use crate::aging::{Epoch, Stamp};
 use crate::digest::FlowId;
 use crate::error::StoreError;
+use crate::snapshot::{Decoder, Encoder, Persist, SnapshotError};
 use crate::spec::{RecycleAt, Sizing};
 use crate::state::{Lookup, State};
 use crate::stats::StoreStats;
@@ -326,5 +327,41 @@ impl<S: Erase> Store for Recycling<S> {
         stats.inserted -= self.moved + self.retained;
         stats.deleted -= self.moved;
         StoreStats { recycles: self.recycles, moved: self.moved, ..stats }
+    }
+}
+
+/// The threshold follows from the specification, and so does whether there is a frozen array.
+impl<S: Erase + Persist> Persist for Recycling<S> {
+    fn encode<'a>(&'a self, out: &mut Encoder<'a>) {
+        for count in [self.flows, self.recycles, self.moved, self.retained] {
+            out.u64(count);
+        }
+        self.active.encode(out);
+        if let Some(frozen) = &self.frozen {
+            frozen.encode(out);
+        }
+    }
+
+    fn decode(&mut self, input: &mut Decoder<'_>) -> Result<(), SnapshotError> {
+        self.flows = input.count("the number of flows of this cycle")?;
+        self.recycles = input.count("the number of recycles")?;
+        let offset = input.offset();
+        self.moved = input.count("the number of flows moved")?;
+        self.retained = input.count("the number of flows retained")?;
+        self.active.decode(input)?;
+        if let Some(frozen) = &mut self.frozen {
+            frozen.decode(input)?;
+        }
+        // Moves and retained flows were counted as insertions and deletions by the arrays.
+        let arrays = [Some(&self.active), self.frozen.as_ref()].into_iter().flatten();
+        let (inserted, deleted) = arrays.fold((0, 0), |(inserted, deleted), array| {
+            let stats = array.stats();
+            (inserted + stats.inserted, deleted + stats.deleted)
+        });
+        if self.moved + self.retained > inserted || self.moved > deleted {
+            let (what, value) = ("the number of flows moved", self.moved);
+            return Err(SnapshotError::Invalid { what, offset, value });
+        }
+        Ok(())
     }
 }

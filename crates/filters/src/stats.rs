@@ -2,6 +2,8 @@
 
 use std::ops::AddAssign;
 
+use crate::snapshot::{Decoder, Encoder, Persist, SnapshotError};
+
 /// Counts of one store; those of shards add up.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct StoreStats {
@@ -67,5 +69,59 @@ impl AddAssign for StoreStats {
         self.inserts_of_present += other.inserts_of_present;
         self.writes_to_absent += other.writes_to_absent;
         self.saturations += other.saturations;
+    }
+}
+
+/// What was counted. The other figures follow from what is in the store.
+impl Persist for StoreStats {
+    fn encode<'a>(&'a self, out: &mut Encoder<'a>) {
+        for (_, count) in { *self }.counted() {
+            out.u64(*count);
+        }
+    }
+
+    fn decode(&mut self, input: &mut Decoder<'_>) -> Result<(), SnapshotError> {
+        for (what, count) in self.counted() {
+            *count = input.count(what)?;
+        }
+        Ok(())
+    }
+}
+
+impl StoreStats {
+    /// The counts of what happened, each with its name.
+    fn counted(&mut self) -> [(&'static str, &mut u64); 11] {
+        // Without `..`, so that a new count is not forgotten here.
+        let StoreStats {
+            cells: _,
+            occupied: _,
+            live: _,
+            live_estimated: _,
+            false_positive_chance: _,
+            inserted,
+            deleted,
+            cells_aged,
+            cells_shared,
+            recycles,
+            moved,
+            evicted,
+            full,
+            inserts_of_present,
+            writes_to_absent,
+            saturations,
+        } = self;
+        [
+            ("the number of flows inserted", inserted),
+            ("the number of flows deleted", deleted),
+            ("the number of cells aged", cells_aged),
+            ("the number of cells shared", cells_shared),
+            ("the number of recycles", recycles),
+            ("the number of flows moved", moved),
+            ("the number of flows evicted", evicted),
+            ("the number of insertions without room", full),
+            ("the number of insertions of flows present", inserts_of_present),
+            ("the number of writes to absent flows", writes_to_absent),
+            ("the number of saturations", saturations),
+        ]
     }
 }

@@ -1,13 +1,13 @@
 //! The report of a comparison: its parameters, and its output on a terminal or in files.
 
 use std::fs::{self, File};
-use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context as _;
 
 use super::args::CompareArgs;
+use crate::atomic_file;
 use crate::capture::FileSource;
 use crate::cmd::{output, stderr};
 use crate::engine::compare::{ComparePlan, Comparison};
@@ -118,36 +118,19 @@ pub fn print(args: &CompareArgs, report: &CompareReport) -> anyhow::Result<ExitC
 pub fn prepare_directory(directory: &Path) -> anyhow::Result<()> {
     let cannot = || format!("cannot write to --out {}", directory.display());
     fs::create_dir_all(directory).with_context(cannot)?;
-    let trial = directory.join(unfinished("report.json"));
+    let trial = directory.join(".report.unfinished");
     File::create(&trial).and_then(|_| fs::remove_file(&trial)).with_context(cannot)
 }
 
 /// Writes all files, replacing those of an earlier report; returns their paths. Each file is complete
-/// or absent: it is written under a temporary name, then renamed.
+/// or absent.
 fn write_files(directory: &Path, report: &CompareReport) -> anyhow::Result<Vec<PathBuf>> {
     let write_one = |&(name, writer): &(&str, Writer)| {
         let path = directory.join(name);
-        let unfinished = directory.join(unfinished(name));
-        let result = write_file(&unfinished, report, writer)
-            .and_then(|()| fs::rename(&unfinished, &path))
-            .with_context(|| format!("cannot write {}", path.display()));
-        if result.is_err() {
-            // No incomplete file remains; it may not exist.
-            let _ = fs::remove_file(&unfinished);
-        }
-        result.map(|()| path)
+        atomic_file::replace(&path, |out| writer(report, out))?;
+        Ok(path)
     };
     FILES.iter().map(write_one).collect()
-}
-
-fn write_file(path: &Path, report: &CompareReport, writer: Writer) -> io::Result<()> {
-    let mut out = BufWriter::new(File::create(path)?);
-    writer(report, &mut out)?;
-    out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
-}
-
-fn unfinished(name: &str) -> String {
-    format!(".{name}.unfinished")
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ const RULES: &[Rules] = &[
     Rules {
         root: "src",
         layers: &[
-            ('A', &["time", "units", "seed", "flow"]),
+            ('A', &["time", "units", "seed", "atomic_file", "flow"]),
             ('B', &["machine"]),
             ('C', &["capture", "engine"]),
             ('D', &["report", "generate"]),

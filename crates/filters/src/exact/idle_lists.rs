@@ -39,6 +39,11 @@ impl Default for IdleLists {
 const STALE: usize = Age::Stale as usize;
 
 impl IdleLists {
+    /// No entries, in this epoch.
+    pub(super) fn at(now: Epoch) -> IdleLists {
+        IdleLists { now, ..IdleLists::default() }
+    }
+
     pub(super) fn now(&self) -> Epoch {
         self.now
     }
@@ -59,6 +64,18 @@ impl IdleLists {
     /// The entry that has been idle the longest.
     pub(super) fn oldest(&self) -> Option<u32> {
         self.lists.iter().rev().find_map(List::first)
+    }
+
+    /// All entries, in the order in which they would be evicted.
+    pub(super) fn in_order<'a, K: Copy>(
+        &'a self,
+        entries: &'a [Entry<K>],
+    ) -> impl Iterator<Item = &'a Entry<K>> {
+        let entry = |slot: u32| entries.get(slot as usize);
+        let firsts = self.lists.iter().rev().map(move |list| entry(list.oldest));
+        firsts.flat_map(move |first| {
+            std::iter::successors(first, move |last| entry(last.links.newer))
+        })
     }
 
     /// Moves on to a later epoch.

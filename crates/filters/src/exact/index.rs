@@ -27,6 +27,11 @@ impl Index {
         Ok(Index { buckets: allocate(capacity + (capacity / 2).max(1), EMPTY)?, capacity })
     }
 
+    /// Removes all slots.
+    pub(super) fn clear(&mut self) {
+        self.buckets.fill(EMPTY);
+    }
+
     /// Makes room for this many entries, at least doubling the index if it grows.
     pub(super) fn reserve(&mut self, entries: usize) {
         if entries <= self.capacity {

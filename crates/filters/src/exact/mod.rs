@@ -1,11 +1,12 @@
 //! `exact`: a hash table of full keys, for comparison with the filters.
 //!
 //! `index` finds the slot of a key, `idle_lists` keeps slots in the order in which they go idle;
-//! `ground_truth` is the variant that forgets no flow.
+//! `ground_truth` is the variant that forgets no flow; `saved` is the table in a snapshot.
 
 mod ground_truth;
 mod idle_lists;
 mod index;
+mod saved;
 
 pub use ground_truth::{FlowLookups, GroundTruth};
 

@@ -21,6 +21,7 @@ use crate::aging::Epoch;
 use crate::digest::FlowId;
 use crate::digest::mix;
 use crate::line::LineArray;
+use crate::snapshot::{Decoder, Encoder, SnapshotError};
 use crate::spec::FCF_WINDOW_SLOTS;
 use crate::state::State;
 
@@ -113,6 +114,16 @@ pub(super) struct SearchAllowance(usize);
 
 impl SearchAllowance {
     pub(super) const FULL: SearchAllowance = SearchAllowance(SAVED_MAX);
+
+    pub(super) fn encode(self, out: &mut Encoder<'_>) {
+        out.u32(self.0 as u32);
+    }
+
+    pub(super) fn decode(input: &mut Decoder<'_>) -> Result<SearchAllowance, SnapshotError> {
+        let saved = |&slots: &u32| slots as usize <= SAVED_MAX;
+        let slots = input.checked("the allowance of searches", Decoder::u32, saved)?;
+        Ok(SearchAllowance(slots as usize))
+    }
 
     /// The most slots in use that a search may examine, if N is what it has room for.
     fn limit<const N: usize>(self) -> usize {

@@ -16,6 +16,7 @@ use crate::digest::FlowId;
 use crate::error::StoreError;
 use crate::line::{Line, LineArray, OwnedLines};
 use crate::memory::Arena;
+use crate::snapshot::{Decoder, Encoder, Persist, SnapshotError};
 use crate::spec::{FCF_WINDOW_SLOTS, FCF_WINDOWS, Sizing, fcf_fingerprints};
 use crate::state::{Lookup, State};
 use crate::stats::StoreStats;
@@ -311,5 +312,19 @@ impl<const TIMED: bool, L: LineArray> Store for Fcf<TIMED, L> {
             cells_aged: usage.aged,
             ..self.counts
         }
+    }
+}
+
+impl<const TIMED: bool, L: LineArray> Persist for Fcf<TIMED, L> {
+    fn encode<'a>(&'a self, out: &mut Encoder<'a>) {
+        self.counts.encode(out);
+        self.allowance.encode(out);
+        self.slots.encode(out);
+    }
+
+    fn decode(&mut self, input: &mut Decoder<'_>) -> Result<(), SnapshotError> {
+        self.counts.decode(input)?;
+        self.allowance = SearchAllowance::decode(input)?;
+        self.slots.decode(input)
     }
 }

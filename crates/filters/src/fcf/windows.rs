@@ -18,6 +18,7 @@ use crate::aging::{Age, Epoch, ShortMark, Stamp, TouchBits};
 use crate::error::StoreError;
 use crate::line::{Line, LineArray, LineTable, OwnedLines, Usage, bits_from, set_bits_from};
 use crate::memory::Arena;
+use crate::snapshot::{Decoder, Encoder, SnapshotError};
 use crate::spec::{Expire, FCF_WINDOW_SLOTS, LINE_BYTES, fcf_slots_per_line};
 
 /// Where a window is.
@@ -123,8 +124,10 @@ impl Format {
     }
 
     /// How many slots are in use, stale ones included.
-    fn in_use(&self, line: &Line) -> u64 {
-        (0..self.slots).filter(|&index| self.value(line, index) != 0).count() as u64
+    fn usage_of(&self, lines: &[Line]) -> Usage {
+        let is_in_use = |line: &Line, index: u32| self.value(line, index) != 0;
+        let in_use = |line: &Line| (0..self.slots).filter(|&index| is_in_use(line, index)).count();
+        Usage::of(lines.iter().map(|line| in_use(line) as u64).sum())
     }
 
     /// Sets the touch bits of these slots to those of `touched`.
@@ -186,9 +189,7 @@ impl<'a, const TIMED: bool> Slots<TIMED, &'a mut [Line]> {
         slot_bits: u32,
     ) -> Result<Self, StoreError> {
         let format = Format::new(slot_bits, TIMED);
-        let table = LineTable::over(bytes, format.lines(slots), |lines| {
-            Usage::of(lines.iter().map(|line| format.in_use(line)).sum())
-        })?;
+        let table = LineTable::over(bytes, format.lines(slots), |lines| format.usage_of(lines))?;
         Ok(Slots { table, format, marks_from: None })
     }
 }
@@ -205,6 +206,23 @@ impl<const TIMED: bool, L: LineArray> Slots<TIMED, L> {
     /// Slots in use and slots that aged.
     pub(super) fn usage(&self) -> Usage {
         self.table.usage()
+    }
+
+    /// Writes the content of a snapshot.
+    pub(super) fn encode<'a>(&'a self, out: &mut Encoder<'a>) {
+        out.u8(self.marks_from.is_some().into());
+        out.u32(self.marks_from.unwrap_or_default().0);
+        self.table.encode(out);
+    }
+
+    /// Replaces all slots by those of a snapshot.
+    pub(super) fn decode(&mut self, input: &mut Decoder<'_>) -> Result<(), SnapshotError> {
+        let what = "whether the age of marks is known";
+        let is_known = input.checked(what, Decoder::u8, |&known| known <= 1)? == 1;
+        let oldest = Epoch(input.u32()?);
+        self.marks_from = is_known.then_some(oldest);
+        let format = self.format;
+        self.table.decode(input, |lines, _| format.usage_of(lines))
     }
 
     /// Starts loading a window.

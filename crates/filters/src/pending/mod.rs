@@ -58,6 +58,7 @@
 //! |---|---|
 //! | `evidence` | which ends were heard, and whether their numbers belong together |
 //! | `slots` | a line of 64 bytes: twelve slots in order of use |
+//! | `saved` | the table in a snapshot |
 //!
 //! Why these widths: twelve slots of 40 bits leave 32 bits of a line for the epoch of its last write and
 //! two counts, which say what stamps in the slots would say. In a slot, the state takes four bits and
@@ -67,6 +68,7 @@
 //! loses doubles the false matches.
 
 mod evidence;
+mod saved;
 mod slots;
 
 use std::ops::AddAssign;

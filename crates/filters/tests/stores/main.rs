@@ -11,6 +11,8 @@ mod pending_evidence;
 mod pending_rates;
 mod recycling;
 mod slow;
+mod snapshot_format;
+mod snapshot_stores;
 mod static_set;
 mod support;
 mod theory;

@@ -1,21 +1,25 @@
 //! The pending table against a slow one written from its rules: the same packets find the same
-//! flows, with the same evidence, and lead to the same counts, however time jumps.
+//! flows, with the same evidence, and lead to the same counts, however time jumps, and whenever the
+//! table is saved and loaded.
 
 use std::cell::RefCell;
 
 use acsm_filters::pending::{
     End, Evidence, PendingFlow, PendingLookup, PendingStats, PendingTable, Segment, Sum,
 };
+use acsm_filters::snapshot::SectionKind;
 use acsm_filters::{Epoch, FlowId, Random, State};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
 use crate::slow::pending::{Counts, Heard, Packet, SlowPending};
+use crate::support::saved_and_loaded;
 
 /// Connections; where directions are flows of their own, each is two.
 const CONNECTIONS: usize = 36;
 const LINES: usize = 2;
 const SLOTS_PER_LINE: usize = 12;
+const SLOTS: u64 = (LINES * SLOTS_PER_LINE * FlowId::SHARDS) as u64;
 
 #[derive(Debug, Clone, Copy)]
 enum Operation {
@@ -31,6 +35,8 @@ enum Operation {
     Admit,
     Delete,
     Prefetch,
+    /// Continue with what a snapshot has of the table.
+    SaveAndLoad,
     Wait(u32),
 }
 
@@ -67,6 +73,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         1 => Just(Operation::Admit),
         1 => Just(Operation::Delete),
         1 => Just(Operation::Prefetch),
+        1 => Just(Operation::SaveAndLoad),
         2 => wait.prop_map(Operation::Wait),
     ];
     let step = (0..CONNECTIONS, end(), operation);
@@ -97,9 +104,8 @@ struct Pair {
 
 impl Pair {
     fn new(is_directed: bool, start: u32) -> Pair {
-        let slots = LINES * SLOTS_PER_LINE * FlowId::SHARDS;
         Pair {
-            fast: PendingTable::new(slots as u64).unwrap(),
+            fast: PendingTable::new(SLOTS).unwrap(),
             slow: SlowPending::new(LINES),
             connections: connections(1),
             is_directed,
@@ -138,6 +144,10 @@ impl Pair {
                 self.slow.delete(id);
             }
             Operation::Prefetch => self.fast.prefetch(id),
+            Operation::SaveAndLoad => {
+                let empty = PendingTable::new(SLOTS).unwrap();
+                self.fast = saved_and_loaded(SectionKind::PENDING, &self.fast, empty);
+            }
             Operation::Wait(epochs) => {
                 self.now = self.now.saturating_add(epochs);
                 self.slow.advance(i64::from(self.now));

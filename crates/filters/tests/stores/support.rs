@@ -1,5 +1,6 @@
 //! What the tests share: flows, and any store that a specification can ask for.
 
+use acsm_filters::snapshot::{Persist, SectionKind, SnapshotReader, SnapshotWriter};
 use acsm_filters::{
     Backend, Bhbf, BhbfRule, Budget, Dbf, Exact, Expire, Fcf, FlowId, Found, HALVES, Kbf, KbfRule,
     Lookup, Random, Recycling, STAMPS, Sbf, SbfRule, Sizing, Store, StoreError, StoreSpec, UNTIMED,
@@ -63,7 +64,10 @@ pub trait StoreUser {
     type Output;
 
     /// `make` makes an empty shard.
-    fn run<S: Store<Key: FlowKey>>(self, make: impl Fn() -> Result<S, StoreError>) -> Self::Output;
+    fn run<S: Store<Key: FlowKey> + Persist>(
+        self,
+        make: impl Fn() -> Result<S, StoreError>,
+    ) -> Self::Output;
 }
 
 /// Where the lines of a store are.
@@ -139,4 +143,20 @@ pub fn with_store<U: StoreUser>(spec: &StoreSpec, memory: Memory, user: U) -> U:
             }
         },
     }
+}
+
+/// A snapshot with one section.
+pub fn saved(kind: SectionKind, value: &impl Persist) -> Vec<u8> {
+    let mut out = SnapshotWriter::new(vec![]).unwrap();
+    out.save(kind, value).unwrap();
+    out.finish().unwrap()
+}
+
+/// `empty` after `value` was saved and loaded into it.
+pub fn saved_and_loaded<T: Persist>(kind: SectionKind, value: &T, empty: T) -> T {
+    let saved = saved(kind, value);
+    let mut input = SnapshotReader::new(&saved[..]).unwrap();
+    let loaded = input.load(kind, empty).unwrap();
+    input.finish().unwrap();
+    loaded
 }
