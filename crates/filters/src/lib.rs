@@ -69,7 +69,7 @@ mod bhbf;
 mod cell_filter;
 mod cell_line;
 mod cells;
-mod codes;
+pub mod codes;
 mod dbf;
 pub mod digest;
 mod error;
