@@ -76,6 +76,7 @@ mod error;
 mod exact;
 mod fcf;
 mod kbf;
+pub mod kv;
 mod layout;
 mod line;
 pub mod memory;
