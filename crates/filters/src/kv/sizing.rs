@@ -71,11 +71,11 @@ impl Shape {
 
     /// A wrong value survives. Beside this key's code a cell has those of others: one other code gives
     /// one wrong value (none, if both are equal); of two others each wrong value survives with a
-    /// probability of about C(V, 2) / 2^P + 3 / V; three or more say nothing.
+    /// probability of about C(V, 2) / 2^P + 5 / V; three or more say nothing.
     fn joint_undecided(&self, cells: &CellOdds) -> f64 {
         let values = self.values;
         let [_, one, two, _] = cells.count;
-        let of_two = (self.pair_sums + 3.0 / values).min(1.0);
+        let of_two = (self.pair_sums + 5.0 / values).min(1.0);
         let silent = cells.more_than(2) + one / values;
         let no_pair = self.survivors(cells.hashes, two, of_two, silent, values - 1.0);
         let wrong = (values - 1.0).max(1.0);
