@@ -72,7 +72,7 @@ impl KeyValueFilter {
             let wrong = (self.values - 1.0).max(0.0);
             wrong * (self.all(one / self.values + rest) - self.all(rest))
         };
-        match decoding {
+        let undecided = match decoding {
             Decoding::Option1 => no_pair + same_pair(without_threes),
             Decoding::Option2 => no_pair + same_pair(with_threes),
             Decoding::Literal => {
@@ -83,7 +83,8 @@ impl KeyValueFilter {
                 let wrong = self.values - 1.0;
                 self.some_survive(crowded, two, survives, wrong) + same_pair(with_threes)
             }
-        }
+        };
+        undecided.clamp(0.0, 1.0)
     }
 
     /// The probability that an absent key gets an answer other than "absent". For joint decoding an upper
@@ -100,7 +101,7 @@ impl KeyValueFilter {
         let rest = crowded + three * survives;
         let anchored = self.all((one + 2.0 * two) / self.values + rest) - self.all(rest);
         let candidates = self.values * anchored;
-        bloom.min(self.some_survive(crowded, three, survives, self.values) + candidates)
+        bloom.min(self.some_survive(crowded, three, survives, self.values) + candidates).max(0.0)
     }
 
     /// The probability that a wrong value survives a cell with three codes.
