@@ -49,11 +49,12 @@
 //! | `line`, `cell_line`, `cells` | lines of 64 bytes, cells in lines, arrays of cells |
 //! | `layout` | the cells of a flow |
 //! | `cell_filter` | filters of shared cells, with a [`CellRule`] each: `sbf`, `kbf`, `bhbf` |
-//! | `codes` | codes for states, of `kbf` and `bhbf` |
+//! | [`codes`] | codes for states and values, of `kbf`, `bhbf` and `kv` |
 //! | `dbf`, `fcf`, `exact` | the other structures |
 //! | [`pending`] | not a store: where flows wait until both of their ends have been heard |
 //! | `recycling` | stores that empty themselves |
 //! | `static_set` | not a store of flows: Bloom-α, for sets that never change |
+//! | [`kv`] | not a store of flows: maplets from byte strings to byte strings |
 //!
 //! # References
 //!

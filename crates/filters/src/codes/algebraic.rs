@@ -5,7 +5,8 @@
 //! bound for codes of 2r bits is about 1.4 times as many.
 //!
 //! A sum (a, b) of two codes has x + y = a and x³ + y³ = b, so xy = a² + b/a; with x = a t this is
-//! t² + t = 1 + b/a³, which one linear map solves, or finds unsolvable: then it is the sum of no two.
+//! t² + t = 1 + b/a³, which one linear map solves, or finds unsolvable: then it is the sum of no two. In
+//! small fields three look-ups of logarithms give both indexes.
 
 use super::gf2::Field;
 use crate::digest::mix;
@@ -83,7 +84,7 @@ impl AlgebraicCodes {
 
     /// The bytes of the tables.
     pub fn table_bytes(&self) -> usize {
-        let logs = if self.index.is_empty() { 6 * (self.field.order() as usize + 1) } else { 0 };
+        let logs = if self.index.is_empty() { 10 * (self.field.order() as usize + 1) } else { 0 };
         size_of_val(self.codes.as_slice()) + size_of_val(self.index.as_slice()) + 4096 + logs
     }
 
@@ -107,11 +108,18 @@ impl AlgebraicCodes {
         if a == 0 {
             return None;
         }
-        let c = 1 ^ self.field.over_cube(b, a);
-        // c = 0 for a single code: x = a and y = 0.
-        let t = self.field.root(c).filter(|_| c != 0)?;
-        let x = self.field.product(a, t);
-        Some([self.index_of_x(x)?, self.index_of_x(x ^ a)?])
+        match self.field.summand_logs(a, b) {
+            Some(logs) => logs.iter().all(|log| self.has(*log)).then_some(logs),
+            None => {
+                let [x, y] = self.field.summands(a, b)?;
+                Some([self.find(x)?, self.find(y)?])
+            }
+        }
+    }
+
+    #[inline]
+    fn has(&self, index: u32) -> bool {
+        (index as usize) < self.codes.len()
     }
 
     #[inline]
@@ -126,7 +134,7 @@ impl AlgebraicCodes {
             return None;
         }
         match self.field.log(x) {
-            Some(log) => ((log as usize) < self.codes.len()).then_some(log),
+            Some(log) => self.has(log).then_some(log),
             None => self.find(x),
         }
     }

@@ -5,8 +5,8 @@
 //! generates all others: 2^i runs through every element but 0. Small fields multiply by logarithms,
 //! larger ones by shifts.
 
-/// The largest degree with tables of logarithms: 2^16 entries of two bytes.
-const LOGS_DEGREE_MAX: u32 = 16;
+/// The largest degree with tables of logarithms: up to 2^14 entries of two bytes, and of four.
+const LOGS_DEGREE_MAX: u32 = 14;
 
 /// Primitive polynomials without their leading term, from degree 2 on. Low terms only, so that two or
 /// three reductions suffice.
@@ -35,7 +35,15 @@ struct Logs {
     log: Vec<u16>,
     /// 2^i, for i up to twice the order.
     power: Vec<u16>,
+    /// By the logarithm of u, those of both solutions of t² + t = 1 + u; [`NO_ROOT`] if there are none, or
+    /// if one of them is 0.
+    roots: Vec<[u16; 2]>,
+    /// The same for u = 0.
+    roots_of_zero: [u16; 2],
 }
+
+/// Above all logarithms and twice any of them.
+const NO_ROOT: u16 = u16::MAX;
 
 impl Field {
     /// The field with 2^`degree` elements; `degree` is from 2 to 30.
@@ -79,13 +87,21 @@ impl Field {
         self.product(self.product(a, a), a)
     }
 
-    /// b / a³; a is not 0.
+    /// The x and y with x + y = a and x³ + y³ = b, if there are such, neither of them 0; a is not 0.
+    /// xy = a² + b/a, and with x = a t this is t² + t = 1 + b/a³.
     #[inline]
-    pub(super) fn over_cube(&self, b: u32, a: u32) -> u32 {
-        match &self.logs {
-            Some(logs) => logs.over_cube(b, a, self.order()),
-            None => self.product(b, self.inverse(self.cube(a))),
-        }
+    pub(super) fn summands(&self, a: u32, b: u32) -> Option<[u32; 2]> {
+        let c = 1 ^ self.product(b, self.inverse(self.cube(a)));
+        let t = self.root(c).filter(|_| c != 0)?;
+        let x = self.product(a, t);
+        Some([x, x ^ a])
+    }
+
+    /// The logarithms of the same, in a field that has a table of them; some number above all
+    /// logarithms if there are no x and y.
+    #[inline]
+    pub(super) fn summand_logs(&self, a: u32, b: u32) -> Option<[u32; 2]> {
+        self.logs.as_ref().map(|logs| logs.summands(a, b, self.order()))
     }
 
     /// The logarithm of an element that is not 0, in a field that has a table of them.
@@ -181,7 +197,13 @@ impl Logs {
             power[exponent + order] = element as u16;
             element = field.double(element);
         }
-        Logs { log, power }
+        let roots_of = |u: u32| match field.root(1 ^ u) {
+            Some(t) if t > 1 => [t, t ^ 1].map(|root| log[root as usize]),
+            _ => [NO_ROOT; 2],
+        };
+        let roots = power[..order].iter().map(|&u| roots_of(u.into())).collect();
+        let roots_of_zero = roots_of(0);
+        Logs { log, power, roots, roots_of_zero }
     }
 
     #[inline]
@@ -193,18 +215,20 @@ impl Logs {
         self.power[a + b].into()
     }
 
+    /// log x = log a + log t, with the t for u = b/a³.
     #[inline]
-    fn over_cube(&self, b: u32, a: u32, order: u32) -> u32 {
-        if b == 0 {
-            return 0;
-        }
-        let [a, b] = [a, b].map(|element| u32::from(self.log[element as usize]));
-        let cube = match 3 * a {
-            small if small < order => small,
-            middle if middle < 2 * order => middle - order,
-            large => large - 2 * order,
+    fn summands(&self, a: u32, b: u32, order: u32) -> [u32; 2] {
+        let [log_a, log_b] = [a, b].map(|element| u32::from(self.log[element as usize]));
+        let below = |sum: u32, bound: u32| if sum >= bound { sum - bound } else { sum };
+        let log_u = below(below(log_b + 3 * (order - log_a), 2 * order), order);
+        let roots = match b {
+            0 => self.roots_of_zero,
+            _ => self.roots[below(log_u, order) as usize],
         };
-        self.power[(b + order - cube) as usize].into()
+        roots.map(|log_t| match log_t {
+            NO_ROOT => u32::MAX,
+            _ => below(log_a + u32::from(log_t), order),
+        })
     }
 }
 
@@ -288,14 +312,25 @@ mod tests {
         let mut random = Random::new(1);
         for degree in 2..=30 {
             let field = Field::new(degree);
-            for _ in 0..200 {
+            for _ in 0..300 {
                 let [a, b] = [0; 2].map(|_| random.below(1 << degree) as u32);
                 let product = slow_product(&field, a, b);
                 assert_eq!(field.product(a, b), product, "degree {degree}");
                 assert_eq!(field.reduced(carryless(a, b)), product, "degree {degree}");
                 if a != 0 {
                     assert_eq!(slow_product(&field, a, field.inverse(a)), 1, "degree {degree}");
-                    assert_eq!(field.product(field.over_cube(b, a), field.cube(a)), b);
+                    if let Some([x, y]) = field.summands(a, b) {
+                        let cubes = field.cube(x) ^ field.cube(y);
+                        assert!((x ^ y, cubes) == (a, b) && x != 0 && y != 0, "degree {degree}");
+                        let logs = field.summand_logs(a, b).map(|logs| {
+                            let mut found = logs.map(|log| power_of_two(&field, log));
+                            found.sort_unstable();
+                            found
+                        });
+                        assert!(logs.is_none_or(|logs| logs == [x.min(y), x.max(y)]));
+                    } else if let Some(logs) = field.summand_logs(a, b) {
+                        assert!(logs.into_iter().all(|log| log > field.order()));
+                    }
                 }
                 let c = field.product(a, a) ^ a;
                 let root = field.root(c).expect("a is one");

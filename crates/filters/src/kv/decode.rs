@@ -110,11 +110,18 @@ impl Decoder<'_> {
         if let Some(pair) = cells.iter().find(|cell| cell.count == 2 && cell.sum != 0) {
             return self.among(self.pair(pair).into_iter().flatten(), cells);
         }
-        let says_something = cells.iter().any(|cell| cell.count == 3);
+        self.among_all(cells)
+    }
+
+    /// The same where no cell has fewer than three keys, but for those whose codes cancel: every value is
+    /// tried.
+    #[cold]
+    fn among_all(&self, cells: &[KeyCell]) -> Answer<u32> {
+        let threes: Vec<KeyCell> = cells.iter().filter(|cell| cell.count == 3).copied().collect();
         let values = self.assigned as usize;
-        let is_worth_it = says_something && values <= ENUMERATED_MAX;
+        let is_worth_it = !threes.is_empty() && values <= ENUMERATED_MAX;
         match is_worth_it || values <= Answer::<u32>::ONE_OF_MAX {
-            true => self.among(0..self.assigned, cells),
+            true => self.among(0..self.assigned, &threes),
             false => Answer::Undecided,
         }
     }

@@ -79,8 +79,8 @@ pub struct KbfParameters {
 
 /// The degree of algebraic codes in cells of 32 bits: 28 bits of code and 4 of counter.
 const DEGREE_IN_32: u32 = 14;
-/// The same of 64 bits: 60 and 4.
-const DEGREE_IN_64: u32 = 30;
+/// The same of 64 bits: 56 and 8. Larger fields decide no more, and leave less for the counter.
+const DEGREE_IN_64: u32 = 28;
 /// Few codes would often be equal by chance, with salt or without: there is room for more values.
 pub(super) const VALUES_LEAST: usize = 128;
 /// The most values of a kBF in cells of 64 bits.

@@ -335,3 +335,24 @@ fn a_filter_made_for_a_rate_keeps_it() {
         }
     }
 }
+
+/// Codes of 2r bits in cells of 64: the more words there are beside sums of two codes, the more a sum of
+/// three tells. From r = 24 on there is nothing left to gain.
+#[test]
+fn larger_fields_leave_less_undecided() {
+    let (keys, values) = (scaled(200_000), (1 << 20) - 1);
+    let undecided = [20, 24, 28, 30].map(|degree| {
+        let spec = KvSpec { rate: 1e-2, ..KvSpec::new(keys, values) };
+        let wide = KbfParameters::with_cells(&spec, 4 * keys, 5).unwrap();
+        let family = CodeFamily::Algebraic { degree };
+        let made = Experiment::with(KbfParameters { family, ..wide }, keys, Zipf::new(values, 0.0));
+        let outcome = made.ask(0..keys);
+        println!("r = {degree}: {outcome:?}");
+        assert_eq!(outcome.wrong, 0);
+        outcome.undecided
+    });
+    let [small, rest @ ..] = undecided;
+    for large in rest {
+        assert!(3 * large < 2 * small && large.abs_diff(rest[0]) < large / 5 + 10, "{undecided:?}");
+    }
+}
