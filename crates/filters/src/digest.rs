@@ -31,6 +31,11 @@ impl HashKey {
         HashKey { k0: bits as u64, k1: (bits >> 64) as u64 }
     }
 
+    /// Its 128 bits, as [`from_bits`](Self::from_bits) takes them.
+    pub const fn bits(self) -> u128 {
+        self.k0 as u128 | (self.k1 as u128) << 64
+    }
+
     /// SipHash-1-3-128 of `bytes`.
     pub fn digest_bytes(self, bytes: &[u8]) -> u128 {
         let mut sip = Sip::new(self);
@@ -242,6 +247,7 @@ mod tests {
     fn bytes_agree_with_siphasher() {
         let bits = 0x0f0e_0d0c_0b0a_0908_0706_0504_0302_0100_u128;
         let key = HashKey::from_bits(bits);
+        assert_eq!(key.bits(), bits);
         let oracle = SipHasher13::new_with_key(&bits.to_le_bytes());
         let bytes: Vec<u8> = (0..600_u32).map(|n| (n % 251) as u8).collect();
         for length in 0..bytes.len() {

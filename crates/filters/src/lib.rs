@@ -49,12 +49,13 @@
 //! | `line`, `cell_line`, `cells` | lines of 64 bytes, cells in lines, arrays of cells |
 //! | `layout` | the cells of a flow |
 //! | `cell_filter` | filters of shared cells, with a [`CellRule`] each: `sbf`, `kbf`, `bhbf` |
-//! | `codes` | codes for states, of `kbf` and `bhbf` |
+//! | [`codes`] | codes for states and values, of `kbf`, `bhbf` and `kv` |
 //! | `dbf`, `fcf`, `exact` | the other structures |
 //! | [`pending`] | not a store: where flows wait until both of their ends have been heard |
 //! | `recycling` | stores that empty themselves |
 //! | [`snapshot`], `saved_spec` | structures saved in a container of sections, with the specification of a store |
 //! | `static_set` | not a store of flows: Bloom-α, for sets that never change |
+//! | [`kv`] | not a store of flows: maplets from byte strings to byte strings |
 //!
 //! # References
 //!
@@ -70,13 +71,14 @@ mod bhbf;
 mod cell_filter;
 mod cell_line;
 mod cells;
-mod codes;
+pub mod codes;
 mod dbf;
 pub mod digest;
 mod error;
 mod exact;
 mod fcf;
 mod kbf;
+pub mod kv;
 mod layout;
 mod line;
 pub mod memory;

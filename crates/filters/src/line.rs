@@ -312,6 +312,25 @@ impl<L: LineArray> LineTable<L> {
         self.lines.len()
     }
 
+    pub(crate) fn as_lines(&self) -> &[Line] {
+        &self.lines
+    }
+
+    /// Replaces all lines by as many others, whose fields `usage` counts.
+    pub(crate) fn set_lines(
+        &mut self,
+        bytes: &[u8],
+        usage: impl FnOnce(&[Line]) -> Usage,
+    ) -> Result<(), StoreError> {
+        let (needed, given) = (size_of_val::<[Line]>(&self.lines), bytes.len());
+        if needed != given {
+            return Err(StoreError::WrongLength { needed, given });
+        }
+        self.lines.as_flattened_mut().copy_from_slice(bytes);
+        self.usage = usage(&self.lines);
+        Ok(())
+    }
+
     /// Starts loading a line.
     #[inline]
     pub(crate) fn prefetch(&self, line: usize) {

@@ -23,7 +23,6 @@ use crate::digest::mix;
 use crate::line::LineArray;
 use crate::snapshot::{Decoder, Encoder, SnapshotError};
 use crate::spec::FCF_WINDOW_SLOTS;
-use crate::state::State;
 
 /// Where a flow can be found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,10 +52,10 @@ impl Places {
         FcfPlace { base, homes: [first, self.partner(fingerprint, first)] }
     }
 
-    /// What a slot holds for a flow in this state, by its number in its window.
+    /// What a slot holds for a flow in the state with this index, by its number in its window.
     #[inline]
-    pub(super) fn value(&self, place: &FcfPlace, offset: u8, state: State) -> u64 {
-        place.base + u64::from(offset) * self.states + state.index() as u64
+    pub(super) fn value(&self, place: &FcfPlace, offset: u8, state: usize) -> u64 {
+        place.base + u64::from(offset) * self.states + state as u64
     }
 
     /// The same flow in the same state, in the slot with this number of a window.
@@ -294,7 +293,7 @@ mod tests {
                 let place = places.of(FlowId(id));
                 let FcfPlace { base, homes: [one, other] } = place;
                 for (state, offset) in (0..6).flat_map(|state| [(state, 0), (state, 1)]) {
-                    let value = places.value(&place, offset, State::new(state).unwrap());
+                    let value = places.value(&place, offset, state);
                     let (fingerprint, found) = places.parts(value);
                     assert_eq!(found, offset);
                     assert_eq!(places.moved(places.moved(value, 1 - offset), offset), value);

@@ -7,9 +7,11 @@
 //! arXiv 2505.05847), so that a lookup compares half as many slots at nearly the same load.
 
 mod cuckoo;
+mod table;
 mod windows;
 
 pub use cuckoo::FcfPlace;
+pub(crate) use table::FcfTable;
 
 use crate::aging::{Epoch, Stamp};
 use crate::digest::FlowId;
@@ -150,7 +152,7 @@ impl<const TIMED: bool, L: LineArray> Fcf<TIMED, L> {
             let ages = self.slots.ages(window.line, now);
             for (offset, value) in self.slots.values(window).into_iter().enumerate() {
                 // An empty slot is below the first value of every flow.
-                let first = self.places.value(place, offset as u8, State::FIRST);
+                let first = self.places.value(place, offset as u8, 0);
                 let state = value.wrapping_sub(first);
                 let index = self.slots.slot(window, offset as u8).index;
                 let is_match = u64::from(state < self.places.states) & ages.alive >> index;
@@ -193,7 +195,7 @@ impl<const TIMED: bool, L: LineArray> Fcf<TIMED, L> {
         now: Epoch,
     ) -> Option<(Slot, u8)> {
         let is_in_state = |&(slot, offset): &(Slot, u8)| {
-            self.slots.value(slot) == self.places.value(place, offset, state)
+            self.slots.value(slot) == self.places.value(place, offset, state.index())
         };
         let in_state = self.matching(place, matches).filter(is_in_state);
         in_state.min_by_key(|&(slot, _)| std::cmp::Reverse(self.slots.age(slot, now)))
@@ -247,7 +249,7 @@ impl<const TIMED: bool, L: LineArray> Store for Fcf<TIMED, L> {
             self.counts.full += 1;
             return Insertion::Full;
         };
-        self.slots.fill(free, self.places.value(place, offset, state), stamp);
+        self.slots.fill(free, self.places.value(place, offset, state.index()), stamp);
         self.counts.inserted += 1;
         Insertion::STORED
     }
@@ -268,7 +270,7 @@ impl<const TIMED: bool, L: LineArray> Store for Fcf<TIMED, L> {
         if let Lookup::Known(old) = found.answer {
             match self.oldest_in(place, found.handle, old, stamp.now()) {
                 Some((slot, offset)) => {
-                    self.slots.set_value(slot, self.places.value(place, offset, new));
+                    self.slots.set_value(slot, self.places.value(place, offset, new.index()));
                 }
                 None => self.counts.writes_to_absent += 1,
             }

@@ -203,6 +203,17 @@ impl<const TIMED: bool, L: LineArray> Slots<TIMED, L> {
         self.format.slots
     }
 
+    pub(super) fn as_lines(&self) -> &[Line] {
+        self.table.as_lines()
+    }
+
+    /// Replaces all lines by others of a table like this.
+    pub(super) fn set_lines(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+        let format = self.format;
+        self.table
+            .set_lines(bytes, |lines| Usage::of(lines.iter().map(|line| format.in_use(line)).sum()))
+    }
+
     /// Slots in use and slots that aged.
     pub(super) fn usage(&self) -> Usage {
         self.table.usage()

@@ -6,6 +6,7 @@ mod cap;
 mod conformance;
 mod errors;
 mod halves;
+mod kv;
 mod pending;
 mod pending_evidence;
 mod pending_rates;

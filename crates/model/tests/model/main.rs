@@ -8,6 +8,7 @@ mod evidence;
 mod fcf;
 mod filters;
 mod halves;
+mod kv;
 mod nonsense;
 mod recycling;
 mod special;

@@ -5,11 +5,12 @@ use acsm_model::bhbf::Masks;
 use acsm_model::bloom_alpha::BloomAlpha;
 use acsm_model::bloom_g::BloomG;
 use acsm_model::kbf::Decoding;
+use acsm_model::kv::KeyValueFilter;
 use acsm_model::recycling::{
     Cycle, End, Filter, Frozen, Hashing, Phases, Retain, best_recycle, expected_messages, limit,
     n_bounded, one_hash,
 };
-use acsm_model::{FlowCells, StateMix, bloom, bound, dbf, fcf, kbf, sbf};
+use acsm_model::{FlowCells, StateMix, bloom, bound, dbf, fcf, kbf, kv, sbf};
 
 const NUMBERS: [f64; 9] =
     [f64::NAN, f64::NEG_INFINITY, -1.0, 0.0, 1e-300, 0.5, 1e5, 1e10, f64::INFINITY];
@@ -45,6 +46,14 @@ fn any_number_gets_an_answer() {
                             assert_chance("flows", errors.of_extant());
                         }
                     }
+                }
+            }
+            for (values, code_bits) in NUMBERS.into_iter().zip(NUMBERS.into_iter().rev()) {
+                let filter = KeyValueFilter { hashes, load, values, code_bits };
+                for decoding in [kv::Decoding::Option1, kv::Decoding::Literal, kv::Decoding::Joint]
+                {
+                    assert_chance("undecided", filter.undecided(decoding));
+                    assert_chance("false positives", filter.false_positive(decoding));
                 }
             }
             limit::false_positive_rate(hashes, load);

@@ -1,0 +1,314 @@
+//! The key-value Bloom filter of Xiong et al., for keys with any value: [`KbfMap`].
+
+use std::sync::Arc;
+
+use super::answer::Answer;
+use super::cells::{CellFormat, Cells};
+use super::decode::{Decoder, KeyCell};
+use super::error::{KvError, Mismatch};
+use super::maplet::Maplet;
+use super::parameters::KbfParameters;
+use crate::codes::{CodeFamily, Codes, DEGREES};
+use crate::digest::{GOLDEN, HashKey, mix};
+use crate::error::StoreError;
+use crate::line::{Line, LineArray, OwnedLines};
+use crate::spec::HASHES_LIMIT;
+
+/// A key-value Bloom filter: a counter and the XOR of the codes of all its keys in each cell.
+///
+/// A key has one cell in each of k parts, and its value a code in each: with salt, position i of key x
+/// holds code (index + rᵢ(x)) mod V, so that equal values have different codes. All operations are
+/// linear: the filter depends on the pairs in it, not on what was there before, and two filters are
+/// joined cell by cell.
+///
+/// ```
+/// use acsm_filters::kv::{Answer, KbfMap, KbfParameters, KvSpec};
+///
+/// let parameters = KbfParameters::new(&KvSpec::new(10_000, 3000))?;
+/// let mut filter = KbfMap::new(parameters)?;
+/// let digest = |key: &str| parameters.hash_key.digest_bytes(key.as_bytes());
+/// filter.insert(digest("apple"), 7);
+/// filter.insert(digest("pear"), 2999);
+/// assert_eq!(filter.query(digest("apple"), 3000), Answer::Found(7));
+/// filter.update(digest("apple"), 7, 8);
+/// filter.delete(digest("pear"), 2999);
+/// assert_eq!(filter.query(digest("apple"), 3000), Answer::Found(8));
+/// assert_eq!(filter.query(digest("pear"), 3000), Answer::Absent);
+/// # Ok::<(), acsm_filters::kv::KvError>(())
+/// ```
+pub struct KbfMap<L = OwnedLines> {
+    parameters: KbfParameters,
+    codes: Arc<Codes>,
+    format: CellFormat,
+    cells: Cells<L>,
+    pairs: u64,
+    saturations: u64,
+}
+
+impl KbfMap {
+    /// CREATE: an empty filter.
+    pub fn new(parameters: KbfParameters) -> Result<KbfMap, KvError> {
+        bytes_of(&parameters)?;
+        let codes = Codes::new(parameters.family, parameters.values as usize)?;
+        KbfMap::sharing(parameters, Arc::new(codes))
+    }
+
+    /// An empty filter with codes that others use as well.
+    fn sharing(parameters: KbfParameters, codes: Arc<Codes>) -> Result<KbfMap, KvError> {
+        let format = format_of(&parameters);
+        let cells = Cells::new(format, parameters.cells())?;
+        Ok(KbfMap { parameters, codes, format, cells, pairs: 0, saturations: 0 })
+    }
+
+    /// The filter with these contents: what [`bytes`](Self::bytes) of one with `pairs` pairs were.
+    pub fn from_parts(
+        parameters: KbfParameters,
+        pairs: u64,
+        bytes: &[u8],
+    ) -> Result<KbfMap, KvError> {
+        let needed = bytes_of(&parameters)?;
+        if bytes.len() != needed {
+            let given = bytes.len();
+            return Err(StoreError::WrongLength { needed, given }.into());
+        }
+        let mut filter = KbfMap::new(parameters)?;
+        filter.cells.bytes_mut().copy_from_slice(bytes);
+        filter.pairs = pairs;
+        filter.saturations = filter.cells.usage().1;
+        Ok(filter)
+    }
+
+    /// COMPRESS: the same pairs in half of the cells, with the errors of twice the load. Each two
+    /// neighbouring cells become one, as if the filter had been made with half of the cells.
+    pub fn compressed(&self) -> Result<KbfMap, KvError> {
+        let mut half = KbfMap::sharing(self.parameters.halved()?, Arc::clone(&self.codes))?;
+        half.saturations = self.saturations;
+        for cell in 0..self.cells.len() {
+            half.saturations += u64::from(half.cells.merge(cell / 2, self.cells.get(cell)));
+        }
+        half.pairs = self.pairs;
+        Ok(half)
+    }
+}
+
+impl<'a> KbfMap<&'a mut [Line]> {
+    /// The filter in borrowed bytes of any alignment, which has `pairs` pairs: all zero if it is empty.
+    pub fn over(
+        parameters: KbfParameters,
+        pairs: u64,
+        bytes: &'a mut [u8],
+    ) -> Result<Self, KvError> {
+        bytes_of(&parameters)?;
+        let format = format_of(&parameters);
+        let cells = Cells::over(bytes, format, parameters.cells())?;
+        let codes = Arc::new(Codes::new(parameters.family, parameters.values as usize)?);
+        let saturations = cells.usage().1;
+        Ok(KbfMap { parameters, codes, format, cells, pairs, saturations })
+    }
+}
+
+fn format_of(parameters: &KbfParameters) -> CellFormat {
+    CellFormat::new(parameters.cell_bits, parameters.family.bits())
+}
+
+/// The bytes of a filter, if its parameters make sense.
+fn bytes_of(parameters: &KbfParameters) -> Result<usize, KvError> {
+    let KbfParameters { cells_per_part, hashes, cell_bits, family, values, .. } = *parameters;
+    let has_field = match family {
+        CodeFamily::Greedy => true,
+        CodeFamily::Algebraic { degree } => DEGREES.contains(&degree),
+    };
+    let makes_sense = has_field
+        && cells_per_part > 0
+        && (1..=HASHES_LIMIT as u32).contains(&hashes)
+        && matches!(cell_bits, 32 | 64)
+        && family.bits() < cell_bits
+        && (1..=family.limit()).contains(&(values as usize));
+    match makes_sense {
+        true => Ok(format_of(parameters).bytes_of(parameters.cells())),
+        false => Err(KvError::Inconsistent),
+    }
+}
+
+impl<L: LineArray> KbfMap<L> {
+    /// What it was made with.
+    pub fn parameters(&self) -> &KbfParameters {
+        &self.parameters
+    }
+
+    /// Cells in use.
+    pub fn occupied(&self) -> u64 {
+        self.cells.usage().0
+    }
+
+    /// JOIN: adds all pairs of another filter. A key must not be in both.
+    pub fn join<M: LineArray>(&mut self, other: &KbfMap<M>) -> Result<(), KvError> {
+        self.check_joinable(&other.parameters)?;
+        for cell in 0..self.cells.len() {
+            self.saturations += u64::from(self.cells.merge(cell, other.cells.get(cell)));
+        }
+        self.pairs += other.pairs;
+        Ok(())
+    }
+
+    /// Why a filter with these parameters cannot be joined with this one.
+    pub fn check_joinable(&self, other: &KbfParameters) -> Result<(), KvError> {
+        let own = &self.parameters;
+        let differ = [
+            (own.hashes != other.hashes, Mismatch::Hashes),
+            (own.cells_per_part != other.cells_per_part, Mismatch::Cells),
+            (own.cell_bits != other.cell_bits, Mismatch::CellBits),
+            (own.family != other.family || own.values != other.values, Mismatch::Codes),
+            (own.salted != other.salted, Mismatch::Salt),
+            (own.hash_key != other.hash_key, Mismatch::HashKey),
+        ];
+        match differ.into_iter().find(|(differs, _)| *differs) {
+            Some((_, what)) => Err(KvError::Different(what)),
+            None => Ok(()),
+        }
+    }
+
+    /// The key's cells and their salts. The i-th word of the digest's stream has the position in its
+    /// upper half and the salt in its lower one, so that salts are the same in a filter of half the size.
+    #[inline]
+    fn cells_of(&self, digest: u128) -> impl Iterator<Item = (usize, u32)> + use<L> {
+        let (low, high) = (digest as u64, (digest >> 64) as u64);
+        let KbfParameters { cells_per_part, values, salted, hashes, .. } = self.parameters;
+        let values = if salted { values } else { 1 }; // one value: no salt but 0
+        (0..hashes).map(move |part| {
+            let word = mix(low.wrapping_add(GOLDEN.wrapping_mul(part.into()))) ^ high;
+            let position = scaled((word >> 32) as u32, cells_per_part);
+            let first = part as usize * cells_per_part as usize;
+            (first + position as usize, scaled(word as u32, values))
+        })
+    }
+
+    fn decoder(&self, assigned: u32) -> Decoder<'_> {
+        Decoder { codes: &self.codes, assigned: assigned.min(self.parameters.values) }
+    }
+
+    /// How many pairs are in it: those inserted and not deleted.
+    pub fn pairs(&self) -> u64 {
+        self.pairs
+    }
+
+    /// The cells: all zero if it is empty.
+    pub fn bytes(&self) -> &[u8] {
+        self.cells.bytes()
+    }
+
+    /// Starts loading the cells of a key.
+    #[inline]
+    pub fn prefetch(&self, digest: u128) {
+        self.cells_of(digest).for_each(|(cell, _)| self.cells.prefetch(cell));
+    }
+
+    /// QUERY: the index of the key's value, which is below `assigned`.
+    #[inline]
+    pub fn query(&self, digest: u128, assigned: u32) -> Answer<u32> {
+        let mut cells = [KeyCell::default(); HASHES_LIMIT];
+        let most = self.format.count_max();
+        let mut found = 0;
+        for (entry, (cell, salt)) in cells.iter_mut().zip(self.cells_of(digest)) {
+            let cell = self.cells.get(cell);
+            let count = match cell.count {
+                0 => return Answer::Absent,
+                count if count == most => KeyCell::UNKNOWN,
+                count => count,
+            };
+            *entry = KeyCell { count, sum: cell.sum, salt };
+            found += 1;
+        }
+        self.decoder(assigned).decode(self.parameters.decoding, &cells[..found])
+    }
+
+    /// INSERT: adds a pair. The key must not be in the filter, and the value is below V.
+    pub fn insert(&mut self, digest: u128, value: u32) {
+        for (cell, salt) in self.cells_of(digest) {
+            let code = self.decoder(0).code(value, salt);
+            self.saturations += u64::from(self.cells.insert(cell, code));
+        }
+        self.pairs += 1;
+    }
+
+    /// UPDATE: changes the value of a key that is there.
+    pub fn update(&mut self, digest: u128, old: u32, new: u32) {
+        for (cell, salt) in self.cells_of(digest) {
+            let decoder = self.decoder(0);
+            let codes = decoder.code(old, salt) ^ decoder.code(new, salt);
+            self.cells.exchange(cell, codes);
+        }
+    }
+
+    /// DELETE: removes a pair that is there.
+    pub fn delete(&mut self, digest: u128, value: u32) {
+        for (cell, salt) in self.cells_of(digest) {
+            let code = self.decoder(0).code(value, salt);
+            self.cells.remove(cell, code);
+        }
+        self.pairs = self.pairs.saturating_sub(1);
+    }
+}
+
+impl Maplet for KbfMap {
+    fn another(&self) -> Result<Self, KvError> {
+        KbfMap::sharing(self.parameters, Arc::clone(&self.codes))
+    }
+
+    fn hash_key(&self) -> HashKey {
+        self.parameters.hash_key
+    }
+
+    fn values(&self) -> usize {
+        self.parameters.values as usize
+    }
+
+    fn capacity(&self) -> u64 {
+        self.parameters.capacity
+    }
+
+    fn pairs(&self) -> u64 {
+        self.pairs
+    }
+
+    #[inline]
+    fn prefetch(&self, digest: u128) {
+        self.prefetch(digest);
+    }
+
+    #[inline]
+    fn query(&self, digest: u128, assigned: u32) -> Answer<u32> {
+        self.query(digest, assigned)
+    }
+
+    fn insert(&mut self, digest: u128, value: u32) -> bool {
+        self.insert(digest, value);
+        true
+    }
+
+    fn update(&mut self, digest: u128, old: u32, new: u32) {
+        self.update(digest, old, new);
+    }
+
+    fn delete(&mut self, digest: u128, value: u32) {
+        self.delete(digest, value);
+    }
+
+    fn bytes(&self) -> &[u8] {
+        self.bytes()
+    }
+
+    fn saturations(&self) -> u64 {
+        self.saturations
+    }
+
+    fn table_bytes(&self) -> usize {
+        self.codes.table_bytes()
+    }
+}
+
+/// Scales 32 random bits to a number below `bound`.
+#[inline]
+const fn scaled(bits: u32, bound: u32) -> u32 {
+    ((bits as u64 * bound as u64) >> 32) as u32
+}
