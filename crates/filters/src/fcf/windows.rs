@@ -210,8 +210,7 @@ impl<const TIMED: bool, L: LineArray> Slots<TIMED, L> {
     /// Replaces all lines by others of a table like this.
     pub(super) fn set_lines(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
         let format = self.format;
-        self.table
-            .set_lines(bytes, |lines| Usage::of(lines.iter().map(|line| format.in_use(line)).sum()))
+        self.table.set_lines(bytes, |lines| format.usage_of(lines))
     }
 
     /// Slots in use and slots that aged.

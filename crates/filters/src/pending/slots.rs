@@ -77,7 +77,7 @@ impl Usage {
     /// The same of a line from elsewhere; `None` if no line has such counts.
     pub(super) fn checked(line: &Line, now: Epoch) -> Option<Usage> {
         let usage = Usage::of(line, now);
-        (usage.fresh <= usage.live && usage.live <= SLOTS).then_some(usage)
+        (usage.fresh <= usage.live && usage.live <= SLOTS as u8).then_some(usage)
     }
 
     /// The header of a line with this usage in the epoch `now`.
