@@ -55,7 +55,7 @@ impl PresetName {
     pub fn fp_rate(self, backend: Backend) -> f64 {
         match (self, backend) {
             // Where fingerprints match, a forged RST closes the flow of somebody else.
-            (PresetName::Operator, Backend::Fcf) => 1e-4,
+            (PresetName::Operator, Backend::Fcf) => 5e-5,
             _ => 0.01,
         }
     }
