@@ -59,7 +59,7 @@ impl Builder<'_> {
     }
 
     fn sbf<const BITS: u32>(&self) -> BuiltShard {
-        let rule = SbfRule::<BITS>::new(self.spec.sbf);
+        let rule = SbfRule::<BITS>::for_spec(self.spec);
         match self.spec.expire {
             Expire::Timer => {
                 self.with(Sbf::<BITS, HALVES>::new_in(&self.arena, rule, &self.sizing)?)
@@ -72,7 +72,7 @@ impl Builder<'_> {
     }
 
     fn kbf<const BITS: u32>(&self) -> BuiltShard {
-        let rule = || KbfRule::new(self.spec.states, self.spec.decode);
+        let rule = || KbfRule::for_spec(self.spec, BITS);
         match self.spec.expire {
             Expire::Timer => {
                 self.with(Kbf::<BITS, HALVES>::new_in(&self.arena, rule(), &self.sizing)?)

@@ -82,6 +82,7 @@ pub mod memory;
 pub mod pending;
 mod recycling;
 pub mod rng;
+mod salts;
 mod sbf;
 pub mod spec;
 mod state;

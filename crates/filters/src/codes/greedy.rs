@@ -18,17 +18,38 @@ pub struct Encodings {
 }
 
 impl Encodings {
-    /// Encodings for this many states, at most [`State::LIMIT`].
+    /// Encodings for this many states, at most [`State::LIMIT`]: the sum of two tells which two.
     pub fn new(states: usize) -> Encodings {
+        Self::telling(2, states)
+    }
+
+    /// Encodings of at most this many bits: the sum of three tells which three, where there is room
+    /// for that, else the sum of two.
+    pub fn within(bits: u32, states: usize) -> Encodings {
+        let wide = Self::telling(3, states);
+        if wide.bits() <= bits { wide } else { Self::new(states) }
+    }
+
+    /// Encodings of which any `order` can be told by their XOR: no XOR of up to 2 · `order` of them
+    /// is 0.
+    fn telling(order: u32, states: usize) -> Encodings {
         let mut codes: Vec<u32> = Vec::with_capacity(states.min(State::LIMIT));
-        // The papers use a Bloom filter here, for thousands of values; here are at most 16.
-        let mut taken = Vec::new();
+        // The papers use a Bloom filter here, for thousands of values; here are at most 16. By sum:
+        // how many codes it takes to make it.
+        let mut terms = vec![0u32];
         let mut candidate = 1;
         while codes.len() < states.min(State::LIMIT) {
-            let sums = || codes.iter().map(|code| code ^ candidate).chain([candidate]);
-            if !sums().any(|sum| taken.contains(&sum)) {
-                taken.extend(sums());
-                codes.push(candidate);
+            if terms.len() <= candidate {
+                terms.resize(2 * candidate, u32::MAX);
+            }
+            if terms.get(candidate).is_some_and(|&terms| terms >= 2 * order) {
+                codes.push(candidate as u32);
+                let with = |sum: usize| {
+                    terms.get(sum ^ candidate).map_or(u32::MAX, |&n| n.saturating_add(1))
+                };
+                terms = (0..terms.len())
+                    .map(|sum| with(sum).min(terms.get(sum).copied().unwrap_or(u32::MAX)))
+                    .collect();
             }
             candidate += 1;
         }
