@@ -13,7 +13,8 @@
 
 use std::sync::LazyLock;
 
-use crate::cell_filter::{CellFilter, CellRule};
+use crate::cell_filter::CellFilter;
+use crate::cell_rule::CellRule;
 use crate::codes::bose_chowla::{code, minus, plus};
 use crate::line::OwnedLines;
 use crate::salts::Salts;

@@ -4,7 +4,10 @@
 //! chosen so that the XOR of any two tells which two they are ([`Encodings`]); what the cells of a
 //! flow have in common is its state.
 
-use crate::cell_filter::{CellFilter, CellRule};
+use std::sync::Arc;
+
+use crate::cell_filter::CellFilter;
+use crate::cell_rule::CellRule;
 use crate::codes::Encodings;
 use crate::line::OwnedLines;
 use crate::salts::Salts;
@@ -56,6 +59,16 @@ use crate::state::{Lookup, State};
 ///
 /// A count of seven stays until the cell ages. Lookup: an empty cell: Absent; a cell with count 1
 /// has the state; else the [decoding](KbfDecode).
+///
+/// # Salts
+///
+/// By these rules a filter wears out where many flows pass through it. A flow that is taken for another one
+/// is deleted in the end, with codes that are not its own; and one whose state is unknown cannot be
+/// deleted. [`KbfRule::salted`], the rule of two halves, makes both rare in the same cells. A flow
+/// rotates the codes by a salt that differs from cell to cell, and its state is what *all* its cells
+/// allow: one code of a cell with one flow, two and three codes of cells with two and three flows, any
+/// of more. None: Absent; several: DontKnow. Flows in the same state no longer cancel each other. Where
+/// cells are wide enough, codes are such that the XOR of any three tells which three.
 pub type Kbf<const BITS: u32, const AGING: u8, L = OwnedLines> =
     CellFilter<KbfRule, BITS, AGING, L>;
 
@@ -66,7 +79,8 @@ pub struct KbfRule {
     codes: [u32; 2 * State::LIMIT],
     /// Salts are below it: 0 or 1 if there are none.
     salts: u32,
-    decoder: Decoder,
+    /// One for all shards.
+    decoder: Arc<Decoder>,
 }
 
 const COUNT_BITS: u32 = 3;
@@ -93,7 +107,7 @@ impl KbfRule {
         for (code, found) in codes.iter_mut().zip(encodings.codes().iter().cycle()) {
             *code = *found;
         }
-        KbfRule { codes, salts: 0, decoder: Decoder::new(encodings, decode) }
+        KbfRule { codes, salts: 0, decoder: Arc::new(Decoder::new(encodings, decode)) }
     }
 
     /// The rule of a store of this kind with cells of this width.
@@ -113,7 +127,8 @@ impl KbfRule {
 
     #[inline]
     fn code(&self, state: State, salt: u32) -> u32 {
-        self.codes[(state.index() + salt as usize) % (2 * State::LIMIT)] // never wraps; it avoids a check per cell
+        // Never wraps; it avoids a check per cell.
+        self.codes[(state.index() + salt as usize) % (2 * State::LIMIT)]
     }
 
     /// The states that every cell can contain, with the salts that the flow has there.

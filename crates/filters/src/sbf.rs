@@ -1,6 +1,7 @@
 //! `sbf`: the stateful Bloom filter of ACSM 2006 §3.3, a state and a count in each cell.
 
-use crate::cell_filter::{CellFilter, CellRule};
+use crate::cell_filter::CellFilter;
+use crate::cell_rule::CellRule;
 use crate::line::OwnedLines;
 use crate::spec::{Expire, SbfRules, StoreSpec};
 use crate::state::{Lookup, State};
@@ -53,6 +54,22 @@ use crate::state::{Lookup, State};
 ///
 /// Lookup: an empty cell: Absent; all don't know: DontKnow; one distinct value: Known; several:
 /// Absent. A count at its maximum stays there until the cell ages.
+///
+/// # Flows that come and go
+///
+/// By these rules a cell that two long-lived flows share does not recover from a short one that was in another
+/// state for a moment. With two halves ([`SbfRule::lasting`]) a cell has one more kind of value, "one
+/// flow is apart from this state", which reads as "don't know":
+///
+/// | | all in state s | one apart from s | don't know |
+/// |---|---|---|---|
+/// | insert t ≠ s | one apart from s | don't know | stays |
+/// | modify to t ≠ s | one apart from s | stays if it was the one apart, else don't know | stays |
+/// | modify to s | stays | all in s if it was the one apart, else stays | stays |
+/// | delete | stays | all in s if it was the one apart; don't know if that one is left alone | stays |
+///
+/// A flow that is alone on a cell writes its new state there, whatever the cell was; and when it is
+/// touched while its state is known by another cell, it repairs those on which it is alone.
 pub type Sbf<const BITS: u32, const AGING: u8, L = OwnedLines> =
     CellFilter<SbfRule<BITS>, BITS, AGING, L>;
 
