@@ -1,6 +1,8 @@
 //! From the specification of a store to its shards: the one place where a kind of store becomes a
 //! type.
 
+use std::cell::OnceCell;
+
 use super::admission::Pending;
 use super::shard::{PacketKey, Shard};
 use super::shard_loop::StoreShard;
@@ -16,7 +18,7 @@ use acsm_filters::{
 pub fn build_shards(spec: &StoreSpec) -> Result<Vec<Box<dyn Shard>>, StoreError> {
     let sizing = spec.sizing()?;
     let arena = Arena::with_capacity((sizing.bits / 8) as usize);
-    let builder = Builder { spec, sizing, arena };
+    let builder = Builder { spec, sizing, arena, kbf_rule: OnceCell::new() };
     (0..FlowId::SHARDS).map(|_| builder.shard()).collect()
 }
 
@@ -26,6 +28,8 @@ struct Builder<'a> {
     sizing: Sizing,
     /// The cells of all shards lie together.
     arena: Arena,
+    /// The rule of a `kbf`: its tables are the same for all shards.
+    kbf_rule: OnceCell<KbfRule>,
 }
 
 type BuiltShard = Result<Box<dyn Shard>, StoreError>;
@@ -59,7 +63,7 @@ impl Builder<'_> {
     }
 
     fn sbf<const BITS: u32>(&self) -> BuiltShard {
-        let rule = SbfRule::<BITS>::new(self.spec.sbf);
+        let rule = SbfRule::<BITS>::for_spec(self.spec);
         match self.spec.expire {
             Expire::Timer => {
                 self.with(Sbf::<BITS, HALVES>::new_in(&self.arena, rule, &self.sizing)?)
@@ -72,7 +76,8 @@ impl Builder<'_> {
     }
 
     fn kbf<const BITS: u32>(&self) -> BuiltShard {
-        let rule = || KbfRule::new(self.spec.states, self.spec.decode);
+        let shared = || self.kbf_rule.get_or_init(|| KbfRule::for_spec(self.spec, BITS));
+        let rule = || shared().clone();
         match self.spec.expire {
             Expire::Timer => {
                 self.with(Kbf::<BITS, HALVES>::new_in(&self.arena, rule(), &self.sizing)?)

@@ -13,10 +13,11 @@
 
 use std::sync::LazyLock;
 
-use crate::cell_filter::{CellFilter, CellRule};
+use crate::cell_filter::CellFilter;
+use crate::cell_rule::CellRule;
 use crate::codes::bose_chowla::{code, minus, plus};
 use crate::line::OwnedLines;
-use crate::rng::Random;
+use crate::salts::Salts;
 use crate::spec::BHBF_TABLE_COUNTS;
 use crate::state::{Lookup, State};
 
@@ -116,8 +117,8 @@ impl CellRule for BhbfRule {
     const WRITES_WITHOUT_OLD_STATE: bool = false;
 
     #[inline]
-    fn salts(digest: u64) -> impl Iterator<Item = u32> {
-        Salts { words: Random::new(digest ^ SALT_STREAM), word: 0, left: 0 }
+    fn salts(&self, digest: u64) -> impl Iterator<Item = u32> {
+        Salts::new(digest)
     }
 
     #[inline]
@@ -166,31 +167,6 @@ impl CellRule for BhbfRule {
     }
 }
 
-/// Separates the random words of salts from those of positions.
-const SALT_STREAM: u64 = 0x6a09_e667_f3bc_c908;
-
-/// The salts of one flow, four bits each.
-struct Salts {
-    words: Random,
-    word: u64,
-    left: u32,
-}
-
-impl Iterator for Salts {
-    type Item = u32;
-
-    #[inline]
-    fn next(&mut self) -> Option<u32> {
-        if self.left == 0 {
-            (self.word, self.left) = (self.words.next_u64(), 16);
-        }
-        let salt = self.word as u32 % 16;
-        self.word >>= 4;
-        self.left -= 1;
-        Some(salt)
-    }
-}
-
 /// A set of codes, or of states, one bit each.
 type Mask = u16;
 
@@ -225,6 +201,7 @@ fn candidates(masks: &[Mask], cell: u32) -> Mask {
 mod tests {
     use super::*;
     use crate::codes::bose_chowla::MODULUS;
+    use crate::rng::Random;
 
     fn state(index: usize) -> State {
         State::new(index).unwrap()
@@ -266,23 +243,6 @@ mod tests {
     fn every_machine_has_its_states() {
         let masks: Vec<Mask> = (0..=17).map(|states| BhbfRule::new(states).states).collect();
         assert_eq!([masks[0], masks[1], masks[6], masks[16], masks[17]], [0, 1, 63, !0, !0]);
-    }
-
-    #[test]
-    fn salts_are_even_and_differ_by_position() {
-        let mut counts = [[0u32; 16]; 32];
-        let mut random = Random::new(5);
-        let flows = 16_000;
-        for _ in 0..flows {
-            for (count, salt) in counts.iter_mut().zip(BhbfRule::salts(random.next_u64())) {
-                count[salt as usize] += 1;
-            }
-        }
-        let (mean, deviation) = (flows / 16, f64::from(flows / 16).sqrt());
-        let farthest = counts.iter().flatten().map(|&count| count.abs_diff(mean)).max();
-        assert!(farthest.is_some_and(|off| f64::from(off) < 5.0 * deviation), "{farthest:?}");
-        let salts: Vec<u32> = BhbfRule::salts(7).take(32).collect();
-        assert!(salts[..16] != salts[16..], "{salts:?}");
     }
 
     #[test]

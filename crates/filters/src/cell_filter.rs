@@ -30,6 +30,7 @@
 mod saved;
 
 use crate::aging::{Epoch, HALVES, Half, STAMPS, Stamp, UNTIMED};
+use crate::cell_rule::CellRule;
 use crate::cells::{Cells, InLine};
 use crate::digest::FlowId;
 use crate::error::StoreError;
@@ -42,41 +43,12 @@ use crate::state::{Lookup, State};
 use crate::stats::StoreStats;
 use crate::store::{Found, Insertion, Lines, Store};
 
-/// How a flow changes one of its cells, and what its cells say together. A cell is a number: 0 if
-/// it is empty.
-pub trait CellRule: Send {
-    /// What distinguishes the flows on a cell, for rules that need it; else `()`, which costs
-    /// nothing.
-    type Salt;
-
-    /// Whether a flow can be modified and deleted when its old state is unknown.
-    const WRITES_WITHOUT_OLD_STATE: bool;
-
-    /// The salts of the flow with this digest, one for each of its cells.
-    fn salts(digest: u64) -> impl Iterator<Item = Self::Salt>;
-
-    /// The cell after a flow in this state was inserted.
-    fn insert(&self, cell: u32, salt: Self::Salt, state: State) -> u32;
-
-    /// The cell, which was not empty, after a flow changed its state. `old` is `None` only if the
-    /// rule [writes without it](CellRule::WRITES_WITHOUT_OLD_STATE).
-    fn modify(&self, cell: u32, salt: Self::Salt, old: Option<State>, new: State) -> u32;
-
-    /// The cell, which was not empty, after a flow was deleted. `old` as in
-    /// [`modify`](CellRule::modify).
-    fn delete(&self, cell: u32, salt: Self::Salt, old: Option<State>) -> u32;
-
-    /// The state by the cells of a flow, none of which is empty.
-    fn read(&self, cells: &[u32], salts: impl Iterator<Item = Self::Salt>) -> Lookup;
-
-    /// Whether the count of this cell is at its maximum, where it stays until the cell ages.
-    fn is_saturated(&self, cell: u32) -> bool;
-}
-
 /// What a lookup found beyond its answer. (Where the flow is stored follows from its place.)
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CellHandle {
     seen: InLine,
+    /// Whether a touch repairs some of the flow's cells.
+    is_worn: bool,
 }
 
 impl CellHandle {
@@ -197,7 +169,25 @@ impl<R: CellRule, const BITS: u32, const AGING: u8, L: LineArray> CellFilter<R, 
         // Not settled where it is found: a touch moves the flow.
         let settled = answer == Lookup::Absent;
         let seen = if settled { InLine::Missing } else { seen };
-        Found { answer, settled, handle: CellHandle { seen } }
+        Found { answer, settled, handle: CellHandle { seen, is_worn: false } }
+    }
+
+    /// Whether one of the cells that were read last would be repaired by a flow with this answer.
+    #[inline(always)]
+    fn is_worn(&self, answer: Lookup) -> bool {
+        let Lookup::Known(state) = answer else { return false };
+        let values = self.values.get(..self.layout.hashes()).unwrap_or(&self.values);
+        values.iter().any(|&cell| self.rule.repaired(cell, state) != cell)
+    }
+
+    #[cold]
+    fn repair(&mut self, place: &CellPlace, answer: Lookup, now: Epoch) {
+        let Lookup::Known(state) = answer else { return };
+        let rule = &self.rule;
+        for (line, slots) in place.lines(&self.layout) {
+            let mut line = self.cells.line_mut(line, now, Half::Active);
+            line.replace(slots, |cell| if cell == 0 { 0 } else { rule.repaired(cell, state) });
+        }
     }
 
     /// Inserts a flow into a half. Returns how many of its cells were in use there, and what a
@@ -235,7 +225,7 @@ impl<R: CellRule, const BITS: u32, const AGING: u8, L: LineArray> CellFilter<R, 
     /// Deletes a flow from a half. Returns whether one of its cells was empty.
     fn remove(&mut self, place: &CellPlace, old: Option<State>, now: Epoch, half: Half) -> bool {
         let mut absent = false;
-        let mut salts = R::salts(place.digest());
+        let mut salts = self.rule.salts(place.digest());
         for (line, slots) in place.lines(&self.layout) {
             self.cells.line_mut(line, now, half).replace(slots, |cell| {
                 absent |= cell == 0;
@@ -259,8 +249,9 @@ impl<R: CellRule, const BITS: u32, const AGING: u8, L: LineArray> CellFilter<R, 
         mut change: impl FnMut(&R, R::Salt, u32) -> u32,
     ) -> Option<Lookup> {
         let CellFilter { rule, layout, cells, values, .. } = self;
+        let rule = &*rule;
         let mut values = values.iter_mut();
-        let (mut salts, mut any_empty) = (R::salts(place.digest()), false);
+        let (mut salts, mut any_empty) = (rule.salts(place.digest()), false);
         for (line, slots) in place.lines(layout) {
             cells.line_mut(line, stamp.now(), half).update(slots, stamp, |old| {
                 let (Some(salt), Some(value)) = (salts.next(), values.next()) else { return old };
@@ -269,6 +260,7 @@ impl<R: CellRule, const BITS: u32, const AGING: u8, L: LineArray> CellFilter<R, 
                 *value
             });
         }
+        drop(salts);
         let answer = (!any_empty && half == Half::Active).then(|| self.read_values(place));
         answer.filter(|&answer| AGING != HALVES || answer != Lookup::Absent)
     }
@@ -277,7 +269,7 @@ impl<R: CellRule, const BITS: u32, const AGING: u8, L: LineArray> CellFilter<R, 
     #[inline(always)]
     fn read_values(&self, place: &CellPlace) -> Lookup {
         let values = self.values.get(..self.layout.hashes()).unwrap_or(&self.values);
-        self.rule.read(values, R::salts(place.digest()))
+        self.rule.read(values, self.rule.salts(place.digest()))
     }
 
     /// The old state as the rule is given it; `None` if nothing is to be written.
@@ -317,17 +309,22 @@ impl<R: CellRule, const BITS: u32, const AGING: u8, L: LineArray> Store
         if AGING == HALVES && answer == Lookup::Absent {
             return self.lookup_frozen(place, now);
         }
-        Found { answer, settled: true, handle: CellHandle { seen } }
+        let is_worn = R::REPAIRS && self.is_worn(answer);
+        Found { answer, settled: !is_worn, handle: CellHandle { seen, is_worn } }
     }
 
     /// A settled answer came from the active half.
     #[inline]
     fn handle_of(&mut self, _place: &CellPlace, _answer: Lookup, _now: Epoch) -> CellHandle {
-        CellHandle { seen: if AGING == HALVES { InLine::Fresh } else { InLine::Present } }
+        let seen = if AGING == HALVES { InLine::Fresh } else { InLine::Present };
+        CellHandle { seen, is_worn: false }
     }
 
     #[inline]
     fn touch(&mut self, place: &CellPlace, found: &Found<CellHandle>, stamp: Stamp) {
+        if R::REPAIRS && found.handle.is_worn {
+            self.repair(place, found.answer, stamp.now());
+        }
         if AGING == UNTIMED || !stamp.renews() || found.handle.seen == InLine::Fresh {
             return;
         }

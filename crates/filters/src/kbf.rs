@@ -4,10 +4,14 @@
 //! chosen so that the XOR of any two tells which two they are ([`Encodings`]); what the cells of a
 //! flow have in common is its state.
 
-use crate::cell_filter::{CellFilter, CellRule};
+use std::sync::Arc;
+
+use crate::cell_filter::CellFilter;
+use crate::cell_rule::CellRule;
 use crate::codes::Encodings;
 use crate::line::OwnedLines;
-use crate::spec::KbfDecode;
+use crate::salts::Salts;
+use crate::spec::{KbfDecode, StoreSpec};
 use crate::state::{Lookup, State};
 
 /// A key-value Bloom filter.
@@ -55,14 +59,28 @@ use crate::state::{Lookup, State};
 ///
 /// A count of seven stays until the cell ages. Lookup: an empty cell: Absent; a cell with count 1
 /// has the state; else the [decoding](KbfDecode).
+///
+/// # Salts
+///
+/// By these rules a filter wears out where many flows pass through it. A flow that is taken for another one
+/// is deleted in the end, with codes that are not its own; and one whose state is unknown cannot be
+/// deleted. [`KbfRule::salted`], the rule of two halves, makes both rare in the same cells. A flow
+/// rotates the codes by a salt that differs from cell to cell, and its state is what *all* its cells
+/// allow: one code of a cell with one flow, two and three codes of cells with two and three flows, any
+/// of more. None: Absent; several: DontKnow. Flows in the same state no longer cancel each other. Where
+/// cells are wide enough, codes are such that the XOR of any three tells which three.
 pub type Kbf<const BITS: u32, const AGING: u8, L = OwnedLines> =
     CellFilter<KbfRule, BITS, AGING, L>;
 
 /// The rule of [`Kbf`].
 #[derive(Debug, Clone)]
 pub struct KbfRule {
-    codes: [u32; State::LIMIT],
-    decoder: Decoder,
+    /// The codes of the states, and once more from the first on: a salt moves a state up.
+    codes: [u32; 2 * State::LIMIT],
+    /// Salts are below it: 0 or 1 if there are none.
+    salts: u32,
+    /// One for all shards.
+    decoder: Arc<Decoder>,
 }
 
 const COUNT_BITS: u32 = 3;
@@ -79,57 +97,97 @@ const fn cell(count: u32, sum: u32) -> u32 {
 }
 
 impl KbfRule {
-    /// The rule for a machine with this many states.
+    /// The rule of the papers for a machine with this many states.
     pub fn new(states: usize, decode: KbfDecode) -> KbfRule {
-        let encodings = Encodings::new(states);
-        let mut codes = [0; State::LIMIT];
-        for (code, found) in codes.iter_mut().zip(encodings.codes()) {
+        Self::of(&Encodings::new(states), decode)
+    }
+
+    fn of(encodings: &Encodings, decode: KbfDecode) -> KbfRule {
+        let mut codes = [0; 2 * State::LIMIT];
+        for (code, found) in codes.iter_mut().zip(encodings.codes().iter().cycle()) {
             *code = *found;
         }
-        KbfRule { codes, decoder: Decoder::new(&encodings, decode) }
+        KbfRule { codes, salts: 0, decoder: Arc::new(Decoder::new(encodings, decode)) }
+    }
+
+    /// The rule of a store of this kind with cells of this width.
+    pub fn for_spec(spec: &StoreSpec, cell_bits: u32) -> KbfRule {
+        match spec.has_salts() {
+            true => KbfRule::salted(spec.states, cell_bits),
+            false => KbfRule::new(spec.states, spec.decode),
+        }
+    }
+
+    /// The same with salts: what a flow adds for a state differs from cell to cell.
+    pub fn salted(states: usize, cell_bits: u32) -> KbfRule {
+        let encodings = Encodings::within(cell_bits.saturating_sub(COUNT_BITS), states);
+        let rule = Self::of(&encodings, KbfDecode::AllPairs);
+        KbfRule { salts: states.min(State::LIMIT) as u32, ..rule }
     }
 
     #[inline]
-    fn code(&self, state: State) -> u32 {
-        self.codes[state.index() % State::LIMIT] // never wraps; it avoids a check per cell
+    fn code(&self, state: State, salt: u32) -> u32 {
+        // Never wraps; it avoids a check per cell.
+        self.codes[(state.index() + salt as usize) % (2 * State::LIMIT)]
+    }
+
+    /// The states that every cell can contain, with the salts that the flow has there.
+    #[inline]
+    fn read_salted(&self, cells: &[u32], salts: impl Iterator<Item = u32>) -> Lookup {
+        let all = u32::from(self.decoder.all_states);
+        let possible = cells.iter().zip(salts).fold(all, |states, (&cell, salt)| {
+            let codes = u32::from(self.decoder.candidates(cell));
+            states & (codes >> salt | codes << (self.salts - salt))
+        });
+        match State::new(possible.trailing_zeros() as usize) {
+            None => Lookup::Absent,
+            Some(state) if possible.is_power_of_two() => Lookup::Known(state),
+            Some(_) => Lookup::DontKnow,
+        }
     }
 }
 
 impl CellRule for KbfRule {
-    type Salt = ();
+    /// By how much a flow rotates the codes at one of its cells: 0 without salts.
+    type Salt = u32;
 
     const WRITES_WITHOUT_OLD_STATE: bool = false;
 
     #[inline]
-    fn salts(_digest: u64) -> impl Iterator<Item = ()> {
-        std::iter::repeat(())
+    fn salts(&self, digest: u64) -> impl Iterator<Item = u32> {
+        Salts::new(digest).map(|salt| (salt * self.salts) >> Salts::BITS)
     }
 
     #[inline]
-    fn insert(&self, old: u32, _salt: (), state: State) -> u32 {
+    fn insert(&self, old: u32, salt: u32, state: State) -> u32 {
         let (count, sum) = parts(old);
-        cell(COUNT_MAX.min(count + 1), sum ^ self.code(state))
+        cell(COUNT_MAX.min(count + 1), sum ^ self.code(state, salt))
     }
 
     #[inline]
-    fn modify(&self, shared: u32, _salt: (), old: Option<State>, new: State) -> u32 {
+    fn modify(&self, shared: u32, salt: u32, old: Option<State>, new: State) -> u32 {
         let Some(old) = old else { return shared };
         let (count, sum) = parts(shared);
-        cell(count, sum ^ self.code(old) ^ self.code(new))
+        cell(count, sum ^ self.code(old, salt) ^ self.code(new, salt))
     }
 
     #[inline]
-    fn delete(&self, shared: u32, _salt: (), old: Option<State>) -> u32 {
+    fn delete(&self, shared: u32, salt: u32, old: Option<State>) -> u32 {
         match (parts(shared), old) {
             ((0..=1, _), Some(_)) => 0,
-            ((count, sum), Some(old)) if count < COUNT_MAX => cell(count - 1, sum ^ self.code(old)),
+            ((count, sum), Some(old)) if count < COUNT_MAX => {
+                cell(count - 1, sum ^ self.code(old, salt))
+            }
             _ => shared,
         }
     }
 
     #[inline]
-    fn read(&self, cells: &[u32], _salts: impl Iterator<Item = ()>) -> Lookup {
-        self.decoder.state(cells)
+    fn read(&self, cells: &[u32], salts: impl Iterator<Item = u32>) -> Lookup {
+        match self.salts {
+            0 => self.decoder.state(cells),
+            _ => self.read_salted(cells, salts),
+        }
     }
 
     #[inline]
@@ -148,6 +206,7 @@ struct Decoder {
     decode: KbfDecode,
     /// The state of a code.
     alone: Vec<Lookup>,
+    all_states: Mask,
     /// The states that can be in the sum of two codes.
     of_two: Vec<Mask>,
     /// The states that can be in the sum of three codes.
@@ -161,6 +220,7 @@ impl Decoder {
         let mut tables = Decoder {
             decode,
             alone: vec![Lookup::DontKnow; size],
+            all_states: ((1u32 << codes.len()) - 1) as Mask,
             of_two: vec![0; size],
             of_three: vec![0; size],
         };
@@ -236,6 +296,20 @@ impl Decoder {
                 only(get(&self.of_two, two) & get(&self.of_three, three))
             }
             _ => Lookup::DontKnow,
+        }
+    }
+
+    /// The codes that can be in a cell: all if it has too many flows to tell.
+    #[inline]
+    fn candidates(&self, cell: u32) -> Mask {
+        match parts(cell) {
+            (1, sum) => match self.alone.get(sum as usize) {
+                Some(Lookup::Known(state)) => 1 << state.index(),
+                _ => 0,
+            },
+            (2, sum) => get(&self.of_two, sum),
+            (3, sum) => get(&self.of_three, sum),
+            _ => self.all_states,
         }
     }
 

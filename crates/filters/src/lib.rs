@@ -48,8 +48,8 @@
 //! | `aging` | epochs, stamps and halves: the aging rule |
 //! | `line`, `cell_line`, `cells` | lines of 64 bytes, cells in lines, arrays of cells |
 //! | `layout` | the cells of a flow |
-//! | `cell_filter` | filters of shared cells, with a [`CellRule`] each: `sbf`, `kbf`, `bhbf` |
-//! | [`codes`] | codes for states and values, of `kbf`, `bhbf` and `kv` |
+//! | `cell_filter`, `cell_rule` | filters of shared cells, with a [`CellRule`] each: `sbf`, `kbf`, `bhbf` |
+//! | [`codes`], `salts` | codes for states and values, of `kbf`, `bhbf` and `kv`, and by how much a flow rotates them |
 //! | `dbf`, `fcf`, `exact` | the other structures |
 //! | [`pending`] | not a store: where flows wait until both of their ends have been heard |
 //! | `recycling` | stores that empty themselves |
@@ -70,6 +70,7 @@ mod aging;
 mod bhbf;
 mod cell_filter;
 mod cell_line;
+mod cell_rule;
 mod cells;
 pub mod codes;
 mod dbf;
@@ -85,6 +86,7 @@ pub mod memory;
 pub mod pending;
 mod recycling;
 pub mod rng;
+mod salts;
 mod saved_spec;
 mod sbf;
 pub mod snapshot;
@@ -96,7 +98,8 @@ mod store;
 
 pub use aging::{Epoch, HALVES, STAMPS, Stamp, UNTIMED};
 pub use bhbf::{Bhbf, BhbfRule};
-pub use cell_filter::{CellFilter, CellHandle, CellRule};
+pub use cell_filter::{CellFilter, CellHandle};
+pub use cell_rule::CellRule;
 pub use codes::Encodings;
 pub use dbf::{Dbf, DbfHandle, DbfPlace};
 pub use digest::{FlowId, HashKey};

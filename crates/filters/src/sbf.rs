@@ -1,8 +1,9 @@
 //! `sbf`: the stateful Bloom filter of ACSM 2006 §3.3, a state and a count in each cell.
 
-use crate::cell_filter::{CellFilter, CellRule};
+use crate::cell_filter::CellFilter;
+use crate::cell_rule::CellRule;
 use crate::line::OwnedLines;
-use crate::spec::SbfRules;
+use crate::spec::{Expire, SbfRules, StoreSpec};
 use crate::state::{Lookup, State};
 
 /// A stateful Bloom filter.
@@ -53,6 +54,22 @@ use crate::state::{Lookup, State};
 ///
 /// Lookup: an empty cell: Absent; all don't know: DontKnow; one distinct value: Known; several:
 /// Absent. A count at its maximum stays there until the cell ages.
+///
+/// # Flows that come and go
+///
+/// By these rules a cell that two long-lived flows share does not recover from a short one that was in another
+/// state for a moment. With two halves ([`SbfRule::lasting`]) a cell has one more kind of value, "one
+/// flow is apart from this state", which reads as "don't know":
+///
+/// | | all in state s | one apart from s | don't know |
+/// |---|---|---|---|
+/// | insert t ≠ s | one apart from s | don't know | stays |
+/// | modify to t ≠ s | one apart from s | stays if it was the one apart, else don't know | stays |
+/// | modify to s | stays | all in s if it was the one apart, else stays | stays |
+/// | delete | stays | all in s if it was the one apart; don't know if that one is left alone | stays |
+///
+/// A flow that is alone on a cell writes its new state there, whatever the cell was; and when it is
+/// touched while its state is known by another cell, it repairs those on which it is alone.
 pub type Sbf<const BITS: u32, const AGING: u8, L = OwnedLines> =
     CellFilter<SbfRule<BITS>, BITS, AGING, L>;
 
@@ -61,27 +78,60 @@ pub type Sbf<const BITS: u32, const AGING: u8, L = OwnedLines> =
 pub struct SbfRule<const BITS: u32> {
     /// Whether flows of one state share a cell without loss.
     merges_equal: bool,
+    /// Whether a cell remembers what all of its flows but one have in common.
+    keeps_rest: bool,
 }
 
 const VALUE_BITS: u32 = 5;
 const VALUE_MASK: u32 = (1 << VALUE_BITS) - 1;
 const DONT_KNOW: u32 = State::LIMIT as u32;
+/// One flow is in another state than the rest: this plus their state, where that fits.
+const ONE_APART: u32 = DONT_KNOW + 1;
 
 impl<const BITS: u32> SbfRule<BITS> {
     const COUNT_MAX: u32 = u32::MAX >> (32 - (BITS - VALUE_BITS));
 
     /// The rule, or the variant that the kBF papers compare with.
     pub const fn new(rules: SbfRules) -> Self {
-        SbfRule { merges_equal: matches!(rules, SbfRules::Stateful) }
+        SbfRule { merges_equal: matches!(rules, SbfRules::Stateful), keeps_rest: false }
+    }
+
+    /// The rule of a store of this kind.
+    pub const fn for_spec(spec: &StoreSpec) -> Self {
+        match spec.expire {
+            Expire::Timer => Self::lasting(spec.sbf),
+            _ => Self::new(spec.sbf),
+        }
+    }
+
+    /// The rule for flows that come and go: a cell keeps what all of its flows but one have in
+    /// common, and a flow repairs the cells that are its own.
+    pub const fn lasting(rules: SbfRules) -> Self {
+        let rule = Self::new(rules);
+        SbfRule { keeps_rest: rule.merges_equal, ..rule }
     }
 
     const fn cell(count: u32, value: u32) -> u32 {
         count << VALUE_BITS | value
     }
 
-    /// The value of a cell with several flows when one of them has the value `new`.
+    /// The value of a cell with several flows in the state `value` when one of them has the value
+    /// `new`.
     const fn shared(&self, value: u32, new: u32) -> u32 {
-        if self.merges_equal && value == new { value } else { DONT_KNOW }
+        match self.merges_equal && value == new {
+            true => value,
+            false if self.keeps_rest && value <= VALUE_MASK - ONE_APART => ONE_APART + value,
+            false => DONT_KNOW,
+        }
+    }
+
+    /// The value of a cell with one flow apart from `rest` after a flow changed its state.
+    const fn apart(rest: u32, old: Option<State>, new: u32) -> u32 {
+        match old {
+            Some(old) if old.index() as u32 != rest && new == rest => rest,
+            Some(old) if old.index() as u32 != rest || new == rest => ONE_APART + rest,
+            _ => DONT_KNOW,
+        }
     }
 }
 
@@ -93,36 +143,55 @@ impl<const BITS: u32> CellRule for SbfRule<BITS> {
     type Salt = ();
 
     const WRITES_WITHOUT_OLD_STATE: bool = true;
+    const REPAIRS: bool = true;
 
     #[inline]
-    fn salts(_digest: u64) -> impl Iterator<Item = ()> {
+    fn salts(&self, _digest: u64) -> impl Iterator<Item = ()> {
         std::iter::repeat(())
     }
 
     #[inline]
     fn insert(&self, cell: u32, _salt: (), state: State) -> u32 {
         let new = state.index() as u32;
-        match parts(cell) {
-            (0, _) => Self::cell(1, new),
-            (count, value) => Self::cell(Self::COUNT_MAX.min(count + 1), self.shared(value, new)),
-        }
+        let (count, value) = parts(cell);
+        let value = match (count, value) {
+            (0, _) => new,
+            (_, DONT_KNOW) => DONT_KNOW,
+            (_, ONE_APART..) if value - ONE_APART == new => value,
+            (_, ONE_APART..) => DONT_KNOW,
+            _ => self.shared(value, new),
+        };
+        Self::cell(Self::COUNT_MAX.min(count + 1), value)
     }
 
     #[inline]
-    fn modify(&self, cell: u32, _salt: (), _old: Option<State>, new: State) -> u32 {
+    fn modify(&self, cell: u32, _salt: (), old: Option<State>, new: State) -> u32 {
         let new = new.index() as u32;
         match parts(cell) {
+            (1, _) if self.keeps_rest => Self::cell(1, new),
             (_, DONT_KNOW) => cell,
             (1, _) => Self::cell(1, new),
+            (count, value @ ONE_APART..) => {
+                Self::cell(count, Self::apart(value - ONE_APART, old, new))
+            }
             (count, value) => Self::cell(count, self.shared(value, new)),
         }
     }
 
     #[inline]
-    fn delete(&self, cell: u32, _salt: (), _old: Option<State>) -> u32 {
+    fn delete(&self, cell: u32, _salt: (), old: Option<State>) -> u32 {
         match parts(cell) {
             (0..=1, _) => 0,
             (count, _) if count == Self::COUNT_MAX => cell,
+            (count, value @ ONE_APART..) => {
+                let rest = value - ONE_APART;
+                let value = match old {
+                    Some(old) if old.index() as u32 != rest => rest,
+                    Some(_) if count > 2 => value,
+                    _ => DONT_KNOW,
+                };
+                Self::cell(count - 1, value)
+            }
             (count, value) => Self::cell(count - 1, value),
         }
     }
@@ -133,7 +202,7 @@ impl<const BITS: u32> CellRule for SbfRule<BITS> {
         for &cell in cells {
             seen |= 1 << parts(cell).1;
         }
-        let values = seen & !(1 << DONT_KNOW);
+        let values = seen & ((1 << DONT_KNOW) - 1);
         match (values.count_ones(), State::new(values.trailing_zeros() as usize)) {
             (0, _) => Lookup::DontKnow,
             (1, Some(state)) => Lookup::Known(state),
@@ -144,5 +213,14 @@ impl<const BITS: u32> CellRule for SbfRule<BITS> {
     #[inline]
     fn is_saturated(&self, cell: u32) -> bool {
         parts(cell).0 == Self::COUNT_MAX
+    }
+
+    /// The only flow on the cell is the one whose state is known by its other cells.
+    #[inline]
+    fn repaired(&self, cell: u32, state: State) -> u32 {
+        match parts(cell) {
+            (1, DONT_KNOW) if self.keeps_rest => Self::cell(1, state.index() as u32),
+            _ => cell,
+        }
     }
 }

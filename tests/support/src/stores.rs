@@ -40,8 +40,8 @@ pub trait StoreVisitor {
 pub fn with_store<V: StoreVisitor>(spec: &StoreSpec, visitor: V) -> Result<V::Output, StoreError> {
     let sizing = spec.sizing()?;
     let (sizing, states, timed) = (&sizing, spec.states, spec.expire.is_timed());
-    let kbf = || KbfRule::new(states, spec.decode);
-    let (sbf, bhbf) = (SbfRule::<8>::new(spec.sbf), BhbfRule::new(states));
+    let kbf = || KbfRule::for_spec(spec, 8);
+    let (sbf, bhbf) = (SbfRule::<8>::for_spec(spec), BhbfRule::new(states));
     Ok(match (spec.backend, spec.expire) {
         (Backend::Exact, _) => visitor.visit(|| Exact::<FlowKey>::growing(sizing, timed)),
         (Backend::Fcf, _) if timed => visitor.visit(|| Fcf::<true>::new(states, sizing)),

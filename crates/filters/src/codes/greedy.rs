@@ -1,5 +1,7 @@
 //! Greedy codes of a kBF (Xiong et al., Algorithm 1): their pairwise XORs are all different.
 
+use std::borrow::Cow;
+
 use super::regression::RegressionTable;
 use crate::state::State;
 
@@ -35,18 +37,49 @@ const fn parsed(text: &[u8]) -> [u32; COUNT] {
 /// ```
 #[derive(Debug, Clone)]
 pub struct Encodings {
-    codes: &'static [u32],
+    codes: Cow<'static, [u32]>,
 }
 
 impl Encodings {
-    /// Encodings for this many states, at most [`State::LIMIT`].
+    /// Encodings for this many states, at most [`State::LIMIT`]: the sum of two tells which two.
     pub fn new(states: usize) -> Encodings {
-        Encodings { codes: &GREEDY_CODES[..states.min(State::LIMIT)] }
+        Encodings { codes: Cow::Borrowed(&GREEDY_CODES[..states.min(State::LIMIT)]) }
+    }
+
+    /// Encodings of at most this many bits: the sum of three tells which three, where there is room
+    /// for that, else the sum of two.
+    pub fn within(bits: u32, states: usize) -> Encodings {
+        let wide = Self::telling_three(states);
+        if wide.bits() <= bits { wide } else { Self::new(states) }
+    }
+
+    /// Encodings of which any three can be told by their XOR: no XOR of up to six of them is 0.
+    fn telling_three(states: usize) -> Encodings {
+        let mut codes: Vec<u32> = Vec::with_capacity(states.min(State::LIMIT));
+        // By sum: how many codes it takes to make it. There are at most 16 codes.
+        let mut terms = vec![0u32];
+        let mut candidate = 1;
+        while codes.len() < states.min(State::LIMIT) {
+            if terms.len() <= candidate {
+                terms.resize(2 * candidate, u32::MAX);
+            }
+            if terms.get(candidate).is_some_and(|&terms| terms >= 6) {
+                codes.push(candidate as u32);
+                let with = |sum: usize| {
+                    terms.get(sum ^ candidate).map_or(u32::MAX, |&n| n.saturating_add(1))
+                };
+                terms = (0..terms.len())
+                    .map(|sum| with(sum).min(terms.get(sum).copied().unwrap_or(u32::MAX)))
+                    .collect();
+            }
+            candidate += 1;
+        }
+        Encodings { codes: Cow::Owned(codes) }
     }
 
     /// All codes, in the order of the states.
     pub fn codes(&self) -> &[u32] {
-        self.codes
+        &self.codes
     }
 
     /// How many bits the widest code takes.

@@ -116,7 +116,8 @@ impl Backend {
                 description: "Key-value Bloom filter: superimposed encodings of states",
                 cell_bits_can_be_chosen: true,
                 narrowest_cell_bits: |states| if kbf_cell_bits(states) <= 8 { 8 } else { 16 },
-                // For each shard, and for cells of one, two and three flows: a 16-bit mask per sum.
+                // For each shard, and for cells of one, two and three flows: a 16-bit mask per sum. (With
+                // salts the codes can be wider, and the shards share one table, which is smaller.)
                 table_bits: |states| SHARDS * 3 * (1 << kbf_code_bits(states)) * MASK_BITS,
                 ..CELLS
             },

@@ -12,9 +12,10 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use crate::slow::cap;
 use crate::slow::halves::SlowHalves;
 use crate::slow::recycling::{Full, SlowRecycling};
+use crate::slow::sbf::{SlowRules, SlowSbf};
 use crate::slow::{Counts, Shape, Slow};
 use crate::slow::{bhbf::SlowBhbf, dbf::SlowDbf, exact::SlowExact};
-use crate::slow::{fcf::SlowFcf, kbf::SlowKbf, sbf::SlowSbf};
+use crate::slow::{fcf::SlowFcf, kbf::SlowKbf};
 use crate::support::{Flow, FlowKey, Memory, StoreUser, claiming, locate, with_store};
 
 const FLOWS: usize = 14;
@@ -292,11 +293,19 @@ fn slow_array(spec: &StoreSpec) -> Box<dyn Slow> {
     let (layout, hashes, cells_per_line) = (spec.layout, sizing.hashes, sizing.cells_per_line);
     let shape = Shape { layout, hashes, cells, cells_per_line, timed };
     match spec.backend {
+        Backend::Kbf if spec.has_salts() => {
+            Box::new(SlowKbf::salted(shape, spec.states, sizing.cell_bits))
+        }
         Backend::Kbf => Box::new(SlowKbf::new(shape, spec.states, spec.decode)),
         Backend::Bhbf => Box::new(SlowBhbf::new(shape, spec.states)),
         Backend::Sbf => {
             let count_max = (1 << (sizing.cell_bits - 5)) - 1;
-            Box::new(SlowSbf::new(shape, count_max, spec.sbf == SbfRules::PaperKbf))
+            let rules = match (spec.sbf, spec.expire) {
+                (SbfRules::PaperKbf, _) => SlowRules::PaperKbf,
+                (_, Expire::Timer) => SlowRules::Lasting,
+                _ => SlowRules::Stateful,
+            };
+            Box::new(SlowSbf::new(shape, count_max, rules))
         }
         _ => Box::new(SlowDbf::new(shape, spec.states, if spec.dbf_counters { 3 } else { 1 })),
     }

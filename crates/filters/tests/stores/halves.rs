@@ -1,9 +1,11 @@
 //! Aging by halves: what the counts say, what a jump of time costs, and that nothing of old flows
-//! stays on the cells of a flow that lives long. Seeds are fixed.
+//! stays on the cells of a flow that lives long, whether the old ones fell silent or closed. Seeds are fixed.
+
+use std::collections::VecDeque;
 
 use acsm_filters::{
     Backend, Budget, Epoch, Expire, FlowId, HALVES, Kbf, KbfDecode, KbfRule, LayoutKind, Lookup,
-    Random, State, Store, StoreError, StoreSpec,
+    Random, SbfRules, State, Store, StoreError, StoreSpec,
 };
 
 use crate::support::{Flow, FlowKey, Memory, StoreUser, flows, locate, with_store};
@@ -205,5 +207,89 @@ fn long_lived_flows_meet_no_ghosts_of_short_ones() {
             assert!(of_halves.len() == 40 && worst <= 1.0, "{backend:?} {layout:?} {of_halves:?}");
             assert!(last > 50.0, "{backend:?} {layout:?} {of_stamps:?}");
         }
+    }
+}
+
+/// Flows that live long beside short ones that open, close and are deleted, many times as many within
+/// an epoch as the store is made for.
+#[derive(Clone)]
+struct Churn {
+    epochs: u32,
+    /// All flows that are alive at once.
+    alive: usize,
+    /// Those of them that live long.
+    long: usize,
+    /// How often the short flows are replaced in an epoch.
+    turnovers: usize,
+}
+
+const OPEN: usize = 3;
+const CLOSING: usize = 4;
+
+impl StoreUser for Churn {
+    type Output = WrongByEpoch;
+
+    fn run<S: Store<Key: FlowKey>>(self, make: impl Fn() -> Result<S, StoreError>) -> WrongByEpoch {
+        let mut shard = make().unwrap();
+        let mut source = flows(5);
+        let long: Vec<Flow> = source.by_ref().take(self.long).collect();
+        let mut short: VecDeque<Flow> = VecDeque::new();
+        let mut wrong_by_epoch = vec![];
+        for now in (0..self.epochs).map(Epoch) {
+            let (mut asked, mut wrong) = (0, 0);
+            for turn in 0..self.turnovers * (self.alive - self.long) {
+                let flow = source.next().unwrap();
+                packet(&mut shard, &flow, None, state(OPEN), now);
+                short.push_back(flow);
+                if short.len() > self.alive - self.long
+                    && let Some(flow) = short.pop_front()
+                {
+                    packet(&mut shard, &flow, None, state(CLOSING), now);
+                    delete_closing(&mut shard, &flow, now);
+                }
+                if turn % 2 == 0 {
+                    let flow = &long[turn / 2 % self.long];
+                    asked += 1;
+                    wrong +=
+                        usize::from(!packet(&mut shard, flow, Some(state(OPEN)), state(OPEN), now));
+                }
+            }
+            wrong_by_epoch.push(100.0 * f64::from(wrong as u32) / f64::from(asked));
+        }
+        wrong_by_epoch
+    }
+}
+
+/// The last packet of a flow: it leaves the store if that knows its state.
+fn delete_closing<S: Store<Key: FlowKey>>(shard: &mut S, flow: &Flow, now: Epoch) {
+    let place = locate(shard, flow);
+    let found = shard.lookup(&place, now);
+    if let Lookup::Known(_) = found.answer {
+        shard.delete(&place, &found, now);
+    }
+}
+
+/// Short flows that pass through a store, fifty times as many in an epoch as it holds at a time, must
+/// not wear it out for those that stay, as they do by the papers' rules.
+#[test]
+fn flows_that_pass_through_do_not_wear_a_store_out() {
+    let churn = Churn { epochs: 4, alive: 300, long: 120, turnovers: 50 };
+    let worst = |spec: StoreSpec| {
+        let flows = (churn.alive * FlowId::SHARDS) as u64;
+        let spec = StoreSpec { flows, layout: LayoutKind::Blocked(2), ..spec };
+        let wrong = with_store(&spec, Memory::Owned, churn.clone());
+        println!("{:?}: {wrong:.2?} % wrong", spec.backend);
+        // In the first epoch they are new.
+        wrong[1..].iter().copied().fold(0.0, f64::max)
+    };
+    for (backend, most_percent) in [(Backend::Kbf, 1.0), (Backend::Bhbf, 1.0), (Backend::Sbf, 6.0)]
+    {
+        let found = worst(StoreSpec::new(backend, 14));
+        assert!(found <= most_percent, "{backend:?}: {found} %");
+    }
+    for backend in [Backend::Kbf, Backend::Sbf] {
+        let (decode, sbf) = (KbfDecode::ThreeWay, SbfRules::PaperKbf);
+        let of_papers = worst(StoreSpec { decode, sbf, ..StoreSpec::new(backend, 14) });
+        assert!(of_papers > 10.0, "{backend:?} by the papers: {of_papers} %");
     }
 }

@@ -119,18 +119,18 @@ pub fn with_store<U: StoreUser>(spec: &StoreSpec, memory: Memory, user: U) -> U:
             }
         };
     }
-    let kbf = || KbfRule::new(states, spec.decode);
+    let kbf = |cell_bits| KbfRule::for_spec(spec, cell_bits);
     match (spec.backend, sizing.cell_bits) {
         (Backend::Exact, _) => match spec.budget {
             Budget::MemoryBytes(_) => user.run(|| Exact::<u32>::capped(&sizing, timed)),
             Budget::FpRate(_) => user.run(|| Exact::<u32>::growing(&sizing, timed)),
         },
-        (Backend::Sbf, 8) => store!(Sbf, [8], SbfRule::new(spec.sbf)),
-        (Backend::Sbf, 16) => store!(Sbf, [16], SbfRule::new(spec.sbf)),
-        (Backend::Sbf, _) => store!(Sbf, [32], SbfRule::new(spec.sbf)),
-        (Backend::Kbf, 8) => store!(Kbf, [8], kbf()),
-        (Backend::Kbf, 16) => store!(Kbf, [16], kbf()),
-        (Backend::Kbf, _) => store!(Kbf, [32], kbf()),
+        (Backend::Sbf, 8) => store!(Sbf, [8], SbfRule::for_spec(spec)),
+        (Backend::Sbf, 16) => store!(Sbf, [16], SbfRule::for_spec(spec)),
+        (Backend::Sbf, _) => store!(Sbf, [32], SbfRule::for_spec(spec)),
+        (Backend::Kbf, 8) => store!(Kbf, [8], kbf(8)),
+        (Backend::Kbf, 16) => store!(Kbf, [16], kbf(16)),
+        (Backend::Kbf, _) => store!(Kbf, [32], kbf(32)),
         (Backend::Bhbf, _) => store!(Bhbf, [], BhbfRule::new(states)),
         (Backend::Dbf, 2) => store!(Dbf, [2], states),
         (Backend::Dbf, _) => store!(Dbf, [1], states),

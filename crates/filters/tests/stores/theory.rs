@@ -334,7 +334,7 @@ fn blocked_stores_have_the_best_number_of_hashes() {
             for lines in 1..=3 {
                 let layout = LayoutKind::Blocked(lines);
                 let budget = Budget::FpRate(fp_rate);
-                let store = StoreSpec { layout, budget, expire, ..StoreSpec::new(Backend::Kbf, 6) };
+                let store = StoreSpec { layout, budget, expire, ..StoreSpec::new(Backend::Sbf, 6) };
                 let spec = StoreSpec { cell_bits: Some(cell_bits), ..store };
                 let sizing = spec.sizing().unwrap();
                 assert_eq!(sizing.cells_per_line, per_line);

@@ -66,6 +66,8 @@ impl Slow for SlowHalves {
             && self.is_in_frozen(flow)
         {
             self.active.insert(flow, state, at);
+        } else if self.active.lookup(flow) != Lookup::Absent {
+            self.active.touch(flow, found, at);
         }
     }
 

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::{Counts, Grid, Shape, Slow};
 use crate::support::Flow;
+use acsm_filters::digest::mix;
 use acsm_filters::{KbfDecode, Lookup, State};
 
 pub struct SlowKbf {
@@ -12,6 +13,8 @@ pub struct SlowKbf {
     /// By count and sum: the states that are in some choice of `count` codes with that sum.
     in_sums: HashMap<(u32, u32), Vec<usize>>,
     decode: KbfDecode,
+    /// Whether the code of a state differs from cell to cell.
+    is_salted: bool,
 }
 
 /// Tries every choice of one, two and three codes.
@@ -40,28 +43,75 @@ struct Cell {
     sum: u32,
 }
 
+/// The first codes of which any `order` have a sum of their own.
+fn codes(order: u32, states: usize) -> Vec<u32> {
+    let mut codes = vec![];
+    for candidate in 1u32.. {
+        codes.push(candidate);
+        let choices = (1u32..1 << codes.len()).filter(|choice| choice.count_ones() <= order);
+        let sum = |choice: u32| {
+            (0..codes.len()).filter(|i| choice >> i & 1 == 1).fold(0, |sum, i| sum ^ codes[i])
+        };
+        let mut sums: Vec<u32> = choices.map(sum).collect();
+        let count = sums.len();
+        sums.sort_unstable();
+        sums.dedup();
+        if sums.len() < count || sums[0] == 0 {
+            codes.pop();
+        }
+        if codes.len() == states {
+            break;
+        }
+    }
+    codes
+}
+
 impl SlowKbf {
     pub fn new(shape: Shape, states: usize, decode: KbfDecode) -> SlowKbf {
-        let mut codes = vec![];
-        for candidate in 1u32.. {
-            codes.push(candidate);
-            let mut sums = codes.clone();
-            for i in 0..codes.len() {
-                sums.extend((0..i).map(|j| codes[i] ^ codes[j]));
-            }
-            let unique = (1..sums.len()).all(|i| !sums[..i].contains(&sums[i]));
-            if !unique {
-                codes.pop();
-            }
-            if codes.len() == states {
-                break;
-            }
-        }
-        SlowKbf { grid: Grid::new(shape), in_sums: in_sums(&codes), codes, decode }
+        let codes = codes(2, states);
+        let (in_sums, grid) = (in_sums(&codes), Grid::new(shape));
+        SlowKbf { grid, in_sums, codes, decode, is_salted: false }
     }
 
-    fn code(&self, state: State) -> u32 {
-        self.codes[state.index()]
+    pub fn salted(shape: Shape, states: usize, cell_bits: u32) -> SlowKbf {
+        let wide = codes(3, states);
+        let fits = wide.iter().all(|code| code >> (cell_bits - 3) == 0);
+        let codes = if fits { wide } else { codes(2, states) };
+        let (in_sums, grid) = (in_sums(&codes), Grid::new(shape));
+        SlowKbf { grid, in_sums, codes, decode: KbfDecode::AllPairs, is_salted: true }
+    }
+
+    /// The salts of the flow, one for each of its cells.
+    fn salts(&self, flow: &Flow) -> impl Iterator<Item = usize> + use<> {
+        let (digest, range) = (flow.id.position_bits(), self.codes.len());
+        let is_salted = self.is_salted;
+        (0..).map(move |i: u64| {
+            let steps = 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(1 + i / 16);
+            let word = mix((digest ^ 0x6a09_e667_f3bc_c908).wrapping_add(steps));
+            if is_salted { ((word >> (4 * (i % 16))) as usize & 15) * range / 16 } else { 0 }
+        })
+    }
+
+    fn code(&self, state: State, salt: usize) -> u32 {
+        self.codes[(state.index() + salt) % self.codes.len()]
+    }
+
+    /// The states that every cell allows.
+    fn decode_salted(&self, cells: &[Cell], salts: impl Iterator<Item = usize>) -> Lookup {
+        let salts: Vec<usize> = salts.take(cells.len()).collect();
+        let allows =
+            |cell: Cell, code: usize| cell.count > 3 || self.candidates(cell).contains(&code);
+        let is_possible = |state: &usize| {
+            cells
+                .iter()
+                .zip(&salts)
+                .all(|(&cell, salt)| allows(cell, (state + salt) % self.codes.len()))
+        };
+        match (0..self.codes.len()).filter(is_possible).collect::<Vec<_>>()[..] {
+            [] => Lookup::Absent,
+            [state] => Lookup::Known(State::new(state).unwrap()),
+            _ => Lookup::DontKnow,
+        }
     }
 
     /// All states that are in some choice of as many codes as the cell counts, with the cell's sum.
@@ -139,7 +189,10 @@ impl Slow for SlowKbf {
         let positions = self.grid.positions(flow.id.position_bits());
         let cells: Option<Vec<Cell>> =
             positions.iter().map(|&i| self.grid.cells[i].map(|(cell, _)| cell)).collect();
-        cells.map_or(Lookup::Absent, |cells| self.decode(&cells))
+        cells.map_or(Lookup::Absent, |cells| match self.is_salted {
+            true => self.decode_salted(&cells, self.salts(flow)),
+            false => self.decode(&cells),
+        })
     }
 
     fn touch(&mut self, flow: &Flow, _found: Lookup, at: i64) {
@@ -150,8 +203,8 @@ impl Slow for SlowKbf {
     fn insert(&mut self, flow: &Flow, state: State, at: i64) {
         let positions = self.grid.positions(flow.id.position_bits());
         self.grid.counts.inserts_of_present += u64::from(self.grid.all_used(&positions));
-        let code = self.code(state);
-        for i in positions {
+        for (i, salt) in positions.into_iter().zip(self.salts(flow)) {
+            let code = self.code(state, salt);
             let slot = &mut self.grid.cells[i];
             let (mut cell, touched) = slot.unwrap_or((Cell { count: 0, sum: 0 }, at));
             self.grid.counts.saturations += u64::from(cell.count == 6);
@@ -165,8 +218,8 @@ impl Slow for SlowKbf {
         let positions = self.grid.positions(flow.id.position_bits());
         if let Lookup::Known(old) = old {
             self.grid.counts.writes_to_absent += u64::from(!self.grid.all_used(&positions));
-            let change = self.code(old) ^ self.code(new);
-            for &i in &positions {
+            for (&i, salt) in positions.iter().zip(self.salts(flow)) {
+                let change = self.code(old, salt) ^ self.code(new, salt);
                 if let Some((cell, _)) = &mut self.grid.cells[i] {
                     cell.sum ^= change;
                 }
@@ -179,8 +232,8 @@ impl Slow for SlowKbf {
         let Lookup::Known(old) = old else { return };
         let positions = self.grid.positions(flow.id.position_bits());
         self.grid.counts.writes_to_absent += u64::from(!self.grid.all_used(&positions));
-        let code = self.code(old);
-        for i in positions {
+        for (i, salt) in positions.into_iter().zip(self.salts(flow)) {
+            let code = self.code(old, salt);
             match &mut self.grid.cells[i] {
                 Some((Cell { count: 7, .. }, _)) | None => {}
                 Some((Cell { count: 1, .. }, _)) => self.grid.cells[i] = None,

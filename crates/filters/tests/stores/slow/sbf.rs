@@ -7,19 +7,80 @@ use acsm_filters::{Lookup, State};
 pub struct SlowSbf {
     grid: Grid<Cell>,
     count_max: u32,
-    paper_kbf: bool,
+    rules: SlowRules,
 }
 
-/// `None` is "don't know".
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SlowRules {
+    Stateful,
+    /// A cell remembers what all of its flows but one have in common, and is repaired.
+    Lasting,
+    PaperKbf,
+}
+
 #[derive(Clone, Copy)]
 struct Cell {
     count: u32,
-    value: Option<State>,
+    value: Value,
+}
+
+/// The states of the flows on a cell.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Value {
+    All(State),
+    AllButOne(State),
+    DontKnow,
 }
 
 impl SlowSbf {
-    pub fn new(shape: Shape, count_max: u32, paper_kbf: bool) -> SlowSbf {
-        SlowSbf { grid: Grid::new(shape), count_max, paper_kbf }
+    pub fn new(shape: Shape, count_max: u32, rules: SlowRules) -> SlowSbf {
+        SlowSbf { grid: Grid::new(shape), count_max, rules }
+    }
+
+    /// Several flows in this state, and one in another.
+    fn all_but_one(&self, rest: State) -> Value {
+        // 32 values: 16 states, don't know, and all but one of 15 states.
+        match self.rules == SlowRules::Lasting && rest.index() < 15 {
+            true => Value::AllButOne(rest),
+            false => Value::DontKnow,
+        }
+    }
+
+    fn inserted(&self, value: Value, new: State) -> Value {
+        match value {
+            Value::All(state) if state == new && self.rules != SlowRules::PaperKbf => value,
+            Value::All(state) => self.all_but_one(state),
+            Value::AllButOne(rest) if rest == new => value,
+            _ => Value::DontKnow,
+        }
+    }
+
+    fn modified(&self, cell: Cell, old: Lookup, new: State) -> Value {
+        let is_apart = |rest: State| match old {
+            Lookup::Known(old) => Some(old != rest),
+            _ => None,
+        };
+        match cell.value {
+            _ if cell.count == 1 && self.rules == SlowRules::Lasting => Value::All(new),
+            Value::All(_) if cell.count == 1 => Value::All(new),
+            Value::All(state) if state == new && self.rules != SlowRules::PaperKbf => cell.value,
+            Value::All(state) => self.all_but_one(state),
+            Value::AllButOne(rest) => match (is_apart(rest), new == rest) {
+                (Some(true), true) => Value::All(rest),
+                (Some(true), false) | (Some(false), true) => cell.value,
+                (Some(false), false) | (None, _) => Value::DontKnow,
+            },
+            Value::DontKnow => Value::DontKnow,
+        }
+    }
+
+    fn after_deletion(cell: Cell, old: Lookup) -> Value {
+        match (cell.value, old) {
+            (Value::AllButOne(rest), Lookup::Known(old)) if old != rest => Value::All(rest),
+            (Value::AllButOne(_), Lookup::Known(_)) if cell.count > 2 => cell.value,
+            (Value::AllButOne(_), _) => Value::DontKnow,
+            _ => cell.value,
+        }
     }
 }
 
@@ -34,18 +95,32 @@ impl Slow for SlowSbf {
             return Lookup::Absent;
         }
         let cells = positions.iter().filter_map(|&i| self.grid.cells[i]);
-        let mut values: Vec<State> = cells.filter_map(|(cell, _)| cell.value).collect();
-        values.dedup();
-        match values[..] {
+        let states = cells.filter_map(|(cell, _)| match cell.value {
+            Value::All(state) => Some(state),
+            _ => None,
+        });
+        match states.collect::<Vec<_>>()[..] {
             [] => Lookup::DontKnow,
-            [state] => Lookup::Known(state),
-            [first, ..] if values.iter().all(|&value| value == first) => Lookup::Known(first),
+            [first, ref others @ ..] if others.iter().all(|&other| other == first) => {
+                Lookup::Known(first)
+            }
             _ => Lookup::Absent,
         }
     }
 
-    fn touch(&mut self, flow: &Flow, _found: Lookup, at: i64) {
+    fn touch(&mut self, flow: &Flow, found: Lookup, at: i64) {
         let positions = self.grid.positions(flow.id.position_bits());
+        if let (Lookup::Known(state), Lookup::Known(_)) = (found, self.lookup(flow))
+            && self.rules == SlowRules::Lasting
+        {
+            for &i in &positions {
+                if let Some((Cell { count: 1, value }, _)) = &mut self.grid.cells[i]
+                    && *value == Value::DontKnow
+                {
+                    *value = Value::All(state);
+                }
+            }
+        }
         self.grid.touch(&positions, at);
     }
 
@@ -53,13 +128,11 @@ impl Slow for SlowSbf {
         let positions = self.grid.positions(flow.id.position_bits());
         self.grid.counts.inserts_of_present += u64::from(self.grid.all_used(&positions));
         for i in positions {
-            let slot = &mut self.grid.cells[i];
-            *slot = Some(match *slot {
-                None => (Cell { count: 1, value: Some(state) }, at),
+            self.grid.cells[i] = Some(match self.grid.cells[i] {
+                None => (Cell { count: 1, value: Value::All(state) }, at),
                 Some((cell, touched)) => {
                     self.grid.counts.saturations += u64::from(cell.count + 1 == self.count_max);
-                    let same = cell.value == Some(state) && !self.paper_kbf;
-                    let value = if same { cell.value } else { None };
+                    let value = self.inserted(cell.value, state);
                     let count = (cell.count + 1).min(self.count_max);
                     (Cell { count, value }, touched.max(at))
                 }
@@ -72,14 +145,9 @@ impl Slow for SlowSbf {
         if old != Lookup::Absent {
             self.grid.counts.writes_to_absent += u64::from(!self.grid.all_used(&positions));
             for &i in &positions {
-                let Some((cell, _)) = &mut self.grid.cells[i] else { continue };
-                if cell.value.is_none() {
-                    continue;
-                }
-                if cell.count == 1 {
-                    cell.value = Some(new);
-                } else if cell.value != Some(new) || self.paper_kbf {
-                    cell.value = None;
+                if let Some((cell, touched)) = self.grid.cells[i] {
+                    let value = self.modified(cell, old, new);
+                    self.grid.cells[i] = Some((Cell { value, ..cell }, touched));
                 }
             }
         }
@@ -96,9 +164,11 @@ impl Slow for SlowSbf {
             let count_max = self.count_max;
             match &mut self.grid.cells[i] {
                 None => {}
-                Some((cell, _)) if cell.count == count_max => {}
                 Some((Cell { count: 1, .. }, _)) => self.grid.cells[i] = None,
-                Some((cell, _)) => cell.count -= 1,
+                Some((cell, _)) if cell.count == count_max => {}
+                Some((cell, _)) => {
+                    *cell = Cell { count: cell.count - 1, value: Self::after_deletion(*cell, old) };
+                }
             }
         }
     }
