@@ -124,10 +124,12 @@ impl Format {
     }
 
     /// How many slots are in use, stale ones included.
+    fn in_use(&self, line: &Line) -> u64 {
+        (0..self.slots).filter(|&index| self.value(line, index) != 0).count() as u64
+    }
+
     fn usage_of(&self, lines: &[Line]) -> Usage {
-        let is_in_use = |line: &Line, index: u32| self.value(line, index) != 0;
-        let in_use = |line: &Line| (0..self.slots).filter(|&index| is_in_use(line, index)).count();
-        Usage::of(lines.iter().map(|line| in_use(line) as u64).sum())
+        Usage::of(lines.iter().map(|line| self.in_use(line)).sum())
     }
 
     /// Sets the touch bits of these slots to those of `touched`.

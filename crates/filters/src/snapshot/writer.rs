@@ -28,6 +28,11 @@ impl<W: Write> SnapshotWriter<W> {
     pub fn save(&mut self, kind: SectionKind, value: &impl Persist) -> io::Result<()> {
         let mut content = Encoder::default();
         value.encode(&mut content);
+        self.encoded_section(kind, &content)
+    }
+
+    /// Adds a section with this content.
+    pub fn encoded_section(&mut self, kind: SectionKind, content: &Encoder<'_>) -> io::Result<()> {
         let parts = content.parts();
         self.write(&SectionHeader::of(kind, &parts).to_bytes())?;
         parts.into_iter().try_for_each(|part| self.write(part))
