@@ -117,6 +117,15 @@ impl<M: Maplet> KvStore<M> {
         }
     }
 
+    /// An empty store with the same parameters, hash key and values: one that can be joined with this.
+    pub fn like(&self) -> Result<Self, KvError> {
+        // A store is never without a filter.
+        let first = &self.filters[0];
+        let (limit, values) = (self.values.limit(), self.values.values());
+        let values = ValueTable::from_values(limit, first.hash_key(), values)?;
+        Self::from_parts(vec![first.another()?], values)
+    }
+
     /// The filters.
     pub fn filters(&self) -> &[M] {
         &self.filters

@@ -105,11 +105,7 @@ impl Pair<KbfMap> {
 
     /// Joins a store of keys that are nowhere else, with the same values.
     fn join(&mut self, count: u8) {
-        let parameters = *self.store.parameters();
-        let values = self.store.values();
-        let copy = ValueTable::from_values(values.limit(), parameters.hash_key, values.values());
-        let filters = vec![KbfMap::new(parameters).unwrap()];
-        let mut other = KvStore::from_parts(filters, copy.unwrap()).unwrap();
+        let mut other = self.store.like().unwrap();
         for _ in 0..count {
             self.next_joined += 1;
             let (number, value) = (self.next_joined, (self.next_joined % 40) as u8);
