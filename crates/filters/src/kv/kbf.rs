@@ -82,7 +82,6 @@ impl KbfMap {
     /// neighbouring cells become one, as if the filter had been made with half of the cells.
     pub fn compressed(&self) -> Result<KbfMap, KvError> {
         let mut half = KbfMap::sharing(self.parameters.halved()?, Arc::clone(&self.codes))?;
-        half.saturations = self.saturations;
         for cell in 0..self.cells.len() {
             half.saturations += u64::from(half.cells.merge(cell / 2, self.cells.get(cell)));
         }

@@ -46,9 +46,10 @@
 //! # Properties
 //!
 //! * A query answers [`Absent`](Answer::Absent), [`Found`](Answer::Found), [`OneOf`](Answer::OneOf) some
-//!   candidates, or [`Undecided`](Answer::Undecided). Under [joint decoding](Decoding::Joint), and in an
-//!   fcf, **the value of a key that is in the store is always among the candidates**: errors are
-//!   one-sided, which is what makes a maplet (Conway et al., arXiv 2510.05518).
+//!   candidates, or [`Undecided`](Answer::Undecided). **The value of a key that is in the store is always
+//!   among the candidates**: errors are one-sided, which is what makes a maplet (arXiv 2510.05518).
+//!   [Joint decoding](Decoding::Joint) also lists candidates where the papers' options decide nothing,
+//!   and finds that cells contradict each other, which proves that a key is absent.
 //! * At most p of the absent keys get another answer than `Absent`, and at most p of the keys in the
 //!   store another than `Found`, while the store is within its capacity. With salt that holds for any
 //!   distribution of values.

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use acsm_filters::HashKey;
-use acsm_filters::kv::{Answer, KbfMap, KvSpec, KvStore, Maplet, ValueTable, Write};
+use acsm_filters::kv::{Answer, Decoding, KbfMap, KvSpec, KvStore, Maplet, ValueTable, Write};
 use proptest::prelude::*;
 
 use super::key;
@@ -33,6 +33,16 @@ fn operations() -> impl Strategy<Value = Vec<Operation>> {
         1 => Just(Operation::SaveAndLoad),
     ];
     proptest::collection::vec(operation, 1..200)
+}
+
+/// The default most often.
+fn decodings() -> impl Strategy<Value = Decoding> {
+    prop_oneof![
+        3 => Just(Decoding::Joint),
+        1 => Just(Decoding::Option1),
+        1 => Just(Decoding::Option2),
+        1 => Just(Decoding::Literal),
+    ]
 }
 
 fn text(value: u8) -> Vec<u8> {
@@ -149,8 +159,8 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_kbf_keeps_what_it_says(operations in operations()) {
-        let store = KvStore::new(&spec()).unwrap();
+    fn a_kbf_keeps_what_it_says(operations in operations(), decoding in decodings()) {
+        let store = KvStore::new(&KvSpec { decoding, ..spec() }).unwrap();
         let mut pair = Pair { store, truth: BTreeMap::new(), next_joined: 1000 };
         for operation in &operations {
             pair.run(operation);

@@ -82,6 +82,16 @@ fn an_fcf_grows_and_keeps_every_key() {
     assert_eq!(loaded.stats().pairs, store.stats().pairs);
 }
 
+/// Keys that look alike, here the same one, have four slots in a table.
+#[test]
+fn a_full_table_is_followed_by_the_next() {
+    let mut store = KvStore::new_fcf(&KvSpec::new(1000, 100)).unwrap();
+    (0..9).for_each(|_| store.insert(b"key", b"value").unwrap());
+    let stats = store.stats();
+    assert_eq!((stats.filters, stats.full, stats.pairs), (3, 5, 9));
+    assert_eq!(store.query(b"key"), Answer::Found(&b"value"[..]));
+}
+
 /// In all, with 3,000 values of 8 to 11 bytes.
 #[test]
 fn a_store_takes_at_most_200_bits_per_pair() {
