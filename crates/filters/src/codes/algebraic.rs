@@ -109,7 +109,8 @@ impl AlgebraicCodes {
             return None;
         }
         match self.field.summand_logs(a, b) {
-            Some(logs) => logs.iter().all(|log| self.has(*log)).then_some(logs),
+            // Without a branch between the two: neither can be predicted.
+            Some(logs) => (self.has(logs[0]) & self.has(logs[1])).then_some(logs),
             None => {
                 let [x, y] = self.field.summands(a, b)?;
                 Some([self.find(x)?, self.find(y)?])

@@ -42,8 +42,9 @@ struct Logs {
     roots_of_zero: [u16; 2],
 }
 
-/// Above all logarithms and twice any of them.
+/// Above the sum of any two logarithms, also after the order is subtracted.
 const NO_ROOT: u16 = u16::MAX;
+const _: () = assert!(NO_ROOT as u32 > 3 << LOGS_DEGREE_MAX);
 
 impl Field {
     /// The field with 2^`degree` elements; `degree` is from 2 to 30.
@@ -225,10 +226,7 @@ impl Logs {
             0 => self.roots_of_zero,
             _ => self.roots[below(log_u, order) as usize],
         };
-        roots.map(|log_t| match log_t {
-            NO_ROOT => u32::MAX,
-            _ => below(log_a + u32::from(log_t), order),
-        })
+        roots.map(|log_t| below(log_a + u32::from(log_t), order))
     }
 }
 

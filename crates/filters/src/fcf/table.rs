@@ -90,13 +90,11 @@ impl FcfTable {
         }
     }
 
-    /// Empties one slot that matches and has this value. Returns whether there was one.
-    pub(crate) fn delete(&mut self, digest: u128, value: u32) -> bool {
-        let found = self.find(&self.place(digest), value);
-        if let Some((slot, _)) = found {
+    /// Empties one slot that matches and has this value.
+    pub(crate) fn delete(&mut self, digest: u128, value: u32) {
+        if let Some((slot, _)) = self.find(&self.place(digest), value) {
             self.slots.empty(slot);
         }
-        found.is_some()
     }
 
     fn find(&self, place: &FcfPlace, value: u32) -> Option<(Slot, u8)> {

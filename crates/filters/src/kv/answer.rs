@@ -2,9 +2,9 @@
 
 /// The answer about a key.
 ///
-/// Under joint decoding the value of a key that is in the store is always among the candidates: `Found`
-/// is one candidate, `OneOf` several, and `Undecided` stands for all values. An absent key is usually
-/// `Absent`, and any other answer is a false positive.
+/// The value of a key that is in the store is always among the candidates: `Found` is one candidate,
+/// `OneOf` several, and `Undecided` stands for all values. An absent key is usually `Absent`, and any other
+/// answer is a false positive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer<T> {
     /// The key is not in the store.

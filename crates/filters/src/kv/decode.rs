@@ -58,7 +58,8 @@ impl Decoder<'_> {
             Some(alone) => self.alone(alone),
             None => self.of_shared(decoding, cells),
         };
-        found.map_or(Answer::Undecided, Answer::Found)
+        let in_use = found.filter(|value| *value < self.assigned);
+        in_use.map_or(Answer::Undecided, Answer::Found)
     }
 
     fn of_shared(&self, decoding: Decoding, cells: &[KeyCell]) -> Option<u32> {
@@ -255,6 +256,9 @@ mod tests {
         let decoder = Decoder { codes: &codes, assigned: 6 };
         let pair = KeyCell { count: 2, sum: codes.code(5) ^ codes.code(6), salt: 0 };
         assert_eq!(decoder.decode(Decoding::Joint, &[pair]), Answer::Found(5));
+        let alone = KeyCell { count: 1, sum: codes.code(6), salt: 0 };
+        assert_eq!(decoder.decode(Decoding::Joint, &[alone]), Answer::Absent);
+        assert_eq!(decoder.decode(Decoding::Option2, &[alone]), Answer::Undecided);
         let crowded = KeyCell { count: 5, sum: 1, salt: 0 };
         let all = Answer::OneOf((0..6).collect());
         assert_eq!(decoder.decode(Decoding::Joint, &[crowded]), all);

@@ -1,5 +1,7 @@
 //! What a key-value store refuses, and why.
 
+use std::fmt;
+
 use thiserror::Error;
 
 use crate::codes::CodeFamily;
@@ -22,6 +24,20 @@ pub enum Mismatch {
     HashKey,
     /// Neither table of values begins with the other.
     Values,
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Mismatch::Cells => "numbers of cells",
+            Mismatch::Hashes => "numbers of cells per key",
+            Mismatch::CellBits => "widths of cells",
+            Mismatch::Codes => "codes",
+            Mismatch::Salt => "ways to salt codes",
+            Mismatch::HashKey => "hash keys",
+            Mismatch::Values => "tables of values",
+        })
+    }
 }
 
 /// An operation or a specification that is refused. Nothing has changed then.
@@ -115,7 +131,7 @@ pub enum KvError {
         cells_per_part: u32,
     },
     /// Two stores that cannot be joined.
-    #[error("the stores cannot be joined: {0:?} differ")]
+    #[error("the stores cannot be joined: they have different {0}")]
     Different(Mismatch),
     /// Parameters and contents that do not belong together.
     #[error("the contents do not belong to the parameters")]

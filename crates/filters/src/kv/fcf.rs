@@ -10,7 +10,7 @@ use crate::fcf::FcfTable;
 use crate::spec::{Expire, MEMORY_LIMIT_BYTES, fcf_fingerprints, fcf_slots_per_line};
 
 /// The most different values: slots have up to 24 bits for them.
-pub const FCF_VALUES_MAX: usize = 1 << 24;
+pub const FCF_VALUES_MAX: usize = (1 << 24) - 1;
 
 /// The part of the slots in use at capacity; tables of this shape are full at 0.965.
 const LOAD_PLANNED: f64 = 0.93;
@@ -77,6 +77,20 @@ impl FcfParameters {
 /// About 26 bits per pair for 3,000 values at an error rate of 0.001. Unlike a filter of shared cells it
 /// can be full, which an insertion says, and two of them cannot be joined or compressed. A key that is there
 /// is undecided if another key has its fingerprint and windows, and another value.
+///
+/// Numbers below V can be stored without a table of values:
+///
+/// ```
+/// use acsm_filters::kv::{Answer, FcfMap, FcfParameters, KvSpec, Maplet};
+///
+/// let parameters = FcfParameters::new(&KvSpec::new(10_000, 1 << 20))?;
+/// let mut map = FcfMap::new(parameters)?;
+/// let digest = |key: &str| parameters.hash_key.digest_bytes(key.as_bytes());
+/// assert!(map.insert(digest("apple"), 1_000_000));
+/// assert_eq!(map.query(digest("apple"), 1 << 20), Answer::Found(1_000_000));
+/// assert_eq!(map.query(digest("pear"), 1 << 20), Answer::Absent);
+/// # Ok::<(), acsm_filters::kv::KvError>(())
+/// ```
 pub struct FcfMap {
     parameters: FcfParameters,
     table: FcfTable,
@@ -162,15 +176,19 @@ impl Maplet for FcfMap {
     }
 
     fn insert(&mut self, digest: u128, value: u32) -> bool {
-        self.table.insert(digest, value)
+        value < self.parameters.values && self.table.insert(digest, value)
     }
 
     fn update(&mut self, digest: u128, old: u32, new: u32) {
-        self.table.update(digest, old, new);
+        if old.max(new) < self.parameters.values {
+            self.table.update(digest, old, new);
+        }
     }
 
     fn delete(&mut self, digest: u128, value: u32) {
-        self.table.delete(digest, value);
+        if value < self.parameters.values {
+            self.table.delete(digest, value);
+        }
     }
 
     fn bytes(&self) -> &[u8] {

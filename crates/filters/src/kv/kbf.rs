@@ -82,7 +82,6 @@ impl KbfMap {
     /// neighbouring cells become one, as if the filter had been made with half of the cells.
     pub fn compressed(&self) -> Result<KbfMap, KvError> {
         let mut half = KbfMap::sharing(self.parameters.halved()?, Arc::clone(&self.codes))?;
-        half.saturations = self.saturations;
         for cell in 0..self.cells.len() {
             half.saturations += u64::from(half.cells.merge(cell / 2, self.cells.get(cell)));
         }
@@ -222,17 +221,24 @@ impl<L: LineArray> KbfMap<L> {
         self.decoder(assigned).decode(self.parameters.decoding, &cells[..found])
     }
 
-    /// INSERT: adds a pair. The key must not be in the filter, and the value is below V.
-    pub fn insert(&mut self, digest: u128, value: u32) {
+    /// INSERT: adds a pair. The key must not be in the filter. Returns whether there is such a value.
+    pub fn insert(&mut self, digest: u128, value: u32) -> bool {
+        if value >= self.parameters.values {
+            return false;
+        }
         for (cell, salt) in self.cells_of(digest) {
             let code = self.decoder(0).code(value, salt);
             self.saturations += u64::from(self.cells.insert(cell, code));
         }
         self.pairs += 1;
+        true
     }
 
-    /// UPDATE: changes the value of a key that is there.
+    /// UPDATE: changes the value of a key that is there. Nothing happens if there are no such values.
     pub fn update(&mut self, digest: u128, old: u32, new: u32) {
+        if old.max(new) >= self.parameters.values {
+            return;
+        }
         for (cell, salt) in self.cells_of(digest) {
             let decoder = self.decoder(0);
             let codes = decoder.code(old, salt) ^ decoder.code(new, salt);
@@ -240,8 +246,11 @@ impl<L: LineArray> KbfMap<L> {
         }
     }
 
-    /// DELETE: removes a pair that is there.
+    /// DELETE: removes a pair that is there. Nothing happens if there is no such value.
     pub fn delete(&mut self, digest: u128, value: u32) {
+        if value >= self.parameters.values {
+            return;
+        }
         for (cell, salt) in self.cells_of(digest) {
             let code = self.decoder(0).code(value, salt);
             self.cells.remove(cell, code);
@@ -282,8 +291,7 @@ impl Maplet for KbfMap {
     }
 
     fn insert(&mut self, digest: u128, value: u32) -> bool {
-        self.insert(digest, value);
-        true
+        self.insert(digest, value)
     }
 
     fn update(&mut self, digest: u128, old: u32, new: u32) {

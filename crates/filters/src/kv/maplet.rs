@@ -30,7 +30,7 @@ pub trait Maplet: Sized {
     /// The index of the key's value, which is below `assigned`.
     fn query(&self, digest: u128, assigned: u32) -> Answer<u32>;
 
-    /// Adds a pair. The key must not be in it. Returns whether there was room.
+    /// Adds a pair. The key must not be in it. Returns whether there was room, and such a value.
     fn insert(&mut self, digest: u128, value: u32) -> bool;
 
     /// Changes the value of a key that is there.

@@ -5,7 +5,9 @@
 //! | | [`KvStore`] over [`KbfMap`] | [`KvStore`] over [`FcfMap`] |
 //! |---|---|---|
 //! | structure | key-value Bloom filter (kBF) | fingerprints and values in a cuckoo table (fcf) |
-//! | bits per pair: 3,000 values, p = 0.001 | 137; 186 for p = 4e-5; by the papers 460 | 26 |
+//! | bits per pair, 3,000 values: p = 1e-3 | 137 (as the papers decode: 460) | 26 |
+//! | p = 3e-5 | 188 | 32 |
+//! | p = 1e-6 | 236 | 37 |
 //! | memory accesses of a query | 6 cells | 2 lines |
 //! | beyond its capacity | errors grow, or a further filter | full: a further table |
 //! | JOIN and COMPRESS, without the keys | yes, cell by cell | no |
@@ -44,9 +46,10 @@
 //! # Properties
 //!
 //! * A query answers [`Absent`](Answer::Absent), [`Found`](Answer::Found), [`OneOf`](Answer::OneOf) some
-//!   candidates, or [`Undecided`](Answer::Undecided). Under [joint decoding](Decoding::Joint), and in an
-//!   fcf, **the value of a key that is in the store is always among the candidates**: errors are
-//!   one-sided, which is what makes a maplet (Conway et al., arXiv 2510.05518).
+//!   candidates, or [`Undecided`](Answer::Undecided). **The value of a key that is in the store is always
+//!   among the candidates**: errors are one-sided, which is what makes a maplet (arXiv 2510.05518).
+//!   [Joint decoding](Decoding::Joint) also lists candidates where the papers' options decide nothing,
+//!   and finds that cells contradict each other, which proves that a key is absent.
 //! * At most p of the absent keys get another answer than `Absent`, and at most p of the keys in the
 //!   store another than `Found`, while the store is within its capacity. With salt that holds for any
 //!   distribution of values.

@@ -21,7 +21,7 @@ pub enum CodeChoice {
 pub struct KvSpec {
     /// How many pairs.
     pub pairs: u64,
-    /// How many different values.
+    /// How many different values. There is room for 128 at least.
     pub values: usize,
     /// p: at most so often is an absent key found, and a key that is there undecided.
     pub rate: f64,
@@ -82,7 +82,7 @@ const DEGREE_IN_32: u32 = 14;
 /// The same of 64 bits: 56 and 8. Larger fields decide no more, and leave less for the counter.
 const DEGREE_IN_64: u32 = 28;
 /// Few codes would often be equal by chance, with salt or without: there is room for more values.
-pub(super) const VALUES_LEAST: usize = 128;
+const VALUES_LEAST: usize = 128;
 /// The most values of a kBF in cells of 64 bits.
 const VALUES_MAX: usize = (1 << 24) - 1;
 /// Parts have a multiple of so many cells: whole lines, and four times halvable.

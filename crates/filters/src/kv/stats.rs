@@ -33,7 +33,7 @@ pub struct KvStats {
     pub undecided_deletes: u64,
     /// Counters that have reached their maximum: such a cell says nothing any more.
     pub saturations: u64,
-    /// Insertions that found an fcf full below its capacity, so that it got a further table.
+    /// Insertions that found an fcf full below its capacity and went to another.
     pub full: u64,
     /// Errors of the secondary filter, none of which has an effect.
     pub secondary: ValueStats,

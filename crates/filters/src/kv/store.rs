@@ -117,6 +117,15 @@ impl<M: Maplet> KvStore<M> {
         }
     }
 
+    /// An empty store with the same parameters, hash key and values: one that can be joined with this.
+    pub fn like(&self) -> Result<Self, KvError> {
+        // A store is never without a filter.
+        let first = &self.filters[0];
+        let (limit, values) = (self.values.limit(), self.values.values());
+        let values = ValueTable::from_values(limit, first.hash_key(), values)?;
+        Self::from_parts(vec![first.another()?], values)
+    }
+
     /// The filters.
     pub fn filters(&self) -> &[M] {
         &self.filters
@@ -265,15 +274,19 @@ impl<M: Maplet> KvStore<M> {
 
     fn insert_index(&mut self, digest: u128, index: u32) -> Result<(), KvError> {
         let is_present = self.find(digest).answer != Answer::Absent;
-        let has_room = |filter: &M| filter.pairs() < filter.capacity();
-        let with_room = self.filters.iter().position(has_room);
-        let done = with_room.is_some_and(|at| self.filters[at].insert(digest, index));
+        let mut is_full = false; // a table can be full below its capacity
+        let done = self.filters.iter_mut().any(|filter| {
+            let has_room = filter.pairs() < filter.capacity();
+            let done = has_room && filter.insert(digest, index);
+            is_full |= has_room && !done;
+            done
+        });
         if !done {
             let mut further = self.filters[0].another()?; // a store is never without a filter
             further.insert(digest, index);
             self.filters.push(further);
-            self.counts.full += u64::from(with_room.is_some());
         }
+        self.counts.full += u64::from(is_full);
         self.counts.inserts_of_present += u64::from(is_present);
         self.counts.inserted += 1;
         Ok(())

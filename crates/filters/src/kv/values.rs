@@ -49,7 +49,11 @@ struct Search {
 impl ValueTable {
     /// An empty table for so many values.
     pub fn new(values_max: usize, hash_key: HashKey) -> Result<ValueTable, KvError> {
-        let secondary = KbfMap::new(secondary_parameters(values_max, hash_key)?)?;
+        Self::with_secondary(values_max, secondary_parameters(values_max, hash_key)?)
+    }
+
+    fn with_secondary(values_max: usize, secondary: KbfParameters) -> Result<ValueTable, KvError> {
+        let secondary = KbfMap::new(secondary)?;
         let (bytes, ends, stats) = (vec![], vec![], ValueStats::default());
         Ok(ValueTable { bytes, ends, values_max, secondary, stats })
     }
@@ -180,4 +184,30 @@ impl ValueTable {
 fn secondary_parameters(values: usize, hash_key: HashKey) -> Result<KbfParameters, KvError> {
     let hash_key = HashKey::from_bits(hash_key.digest_bytes(b"values"));
     KbfParameters::new(&KvSpec { hash_key, ..KvSpec::new(values.max(1) as u64, values.max(1)) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A secondary filter that is far too small: every index is right all the same.
+    #[test]
+    fn errors_of_the_secondary_filter_have_no_effect() {
+        let spec = KvSpec::new(1000, 1000);
+        let tiny = KbfParameters::with_cells(&spec, 3 * 320, 3).unwrap();
+        let mut table = ValueTable::with_secondary(1000, tiny).unwrap();
+        let text = |number: u32| format!("value {number}").into_bytes();
+        for number in 0..1000 {
+            assert_eq!(table.index_or_insert(&text(number)), Ok(number));
+        }
+        let stats = table.stats();
+        assert!(stats.false_positives > 50, "{stats:?}");
+        for number in 0..1000 {
+            assert_eq!(table.index_or_insert(&text(number)), Ok(number));
+            assert_eq!(table.value(number), Some(text(number).as_slice()));
+        }
+        assert!(table.stats().undecided > 200, "{:?}", table.stats());
+        assert_eq!(table.stats().false_positives, stats.false_positives);
+        assert_eq!((table.len(), table.index(b"another")), (1000, None));
+    }
 }

@@ -1,7 +1,10 @@
 //! The key-value Bloom filter against the slow model: every answer, of every decoding, at every load.
 
 use acsm_filters::HashKey;
-use acsm_filters::kv::{CodeChoice, Decoding, KbfMap, KbfParameters, KvError, KvSpec, Mismatch};
+use acsm_filters::kv::{
+    CodeChoice, Decoding, FcfMap, FcfParameters, KbfMap, KbfParameters, KvError, KvSpec, Maplet,
+    Mismatch,
+};
 use acsm_filters::rng::Random;
 
 use super::key;
@@ -74,7 +77,7 @@ fn every_answer_is_that_of_the_slow_model() {
 
 fn filled(parameters: KbfParameters, keys: std::ops::Range<u64>) -> KbfMap {
     let mut filter = KbfMap::new(parameters).unwrap();
-    keys.for_each(|number| filter.insert(digest(number), (number * 7 % 130) as u32));
+    keys.for_each(|number| assert!(filter.insert(digest(number), (number * 7 % 130) as u32)));
     filter
 }
 
@@ -120,7 +123,7 @@ fn bytes_make_the_same_filter() {
         let odd = 1 - bytes.as_ptr().addr() % 2;
         let bytes = &mut bytes[odd..][..filter.bytes().len()];
         let mut borrowed = KbfMap::over(parameters, 0, bytes).unwrap();
-        (0..200).for_each(|n| borrowed.insert(digest(n), (n * 7 % 130) as u32));
+        (0..200).for_each(|n| assert!(borrowed.insert(digest(n), (n * 7 % 130) as u32)));
         assert_eq!(borrowed.bytes(), filter.bytes());
         for number in 0..1000 {
             let answer = filter.query(digest(number), 130);
@@ -169,6 +172,26 @@ fn parameters_that_make_no_sense_are_refused() {
         assert!(matches!(KbfMap::new(bad), Err(KvError::Inconsistent)), "{bad:?}");
         assert!(KbfMap::from_parts(bad, 0, &[]).is_err(), "{bad:?}");
     }
+}
+
+#[test]
+fn values_that_do_not_exist_change_nothing() {
+    let spec = KvSpec::new(200, 130);
+    let mut filter = filled(KbfParameters::new(&spec).unwrap(), 0..50);
+    let mut fcf = FcfMap::new(FcfParameters::new(&spec).unwrap()).unwrap();
+    assert!(fcf.insert(digest(0), 0));
+    let before = [filter.bytes().to_vec(), fcf.bytes().to_vec()];
+    for value in [130, 131, u32::MAX] {
+        assert!(!filter.insert(digest(60), value) && !fcf.insert(digest(60), value));
+        filter.update(digest(0), 0, value);
+        filter.update(digest(0), value, 0);
+        filter.delete(digest(0), value);
+        fcf.update(digest(0), 0, value);
+        fcf.update(digest(0), value, 0);
+        fcf.delete(digest(0), value);
+    }
+    assert_eq!([filter.bytes().to_vec(), fcf.bytes().to_vec()], before);
+    assert_eq!((filter.pairs(), fcf.pairs()), (50, 1));
 }
 
 #[test]

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use acsm_filters::HashKey;
-use acsm_filters::kv::{Answer, KbfMap, KvSpec, KvStore, Maplet, ValueTable, Write};
+use acsm_filters::kv::{Answer, Decoding, KbfMap, KvSpec, KvStore, Maplet, ValueTable, Write};
 use proptest::prelude::*;
 
 use super::key;
@@ -33,6 +33,16 @@ fn operations() -> impl Strategy<Value = Vec<Operation>> {
         1 => Just(Operation::SaveAndLoad),
     ];
     proptest::collection::vec(operation, 1..200)
+}
+
+/// The default most often.
+fn decodings() -> impl Strategy<Value = Decoding> {
+    prop_oneof![
+        3 => Just(Decoding::Joint),
+        1 => Just(Decoding::Option1),
+        1 => Just(Decoding::Option2),
+        1 => Just(Decoding::Literal),
+    ]
 }
 
 fn text(value: u8) -> Vec<u8> {
@@ -105,11 +115,7 @@ impl Pair<KbfMap> {
 
     /// Joins a store of keys that are nowhere else, with the same values.
     fn join(&mut self, count: u8) {
-        let parameters = *self.store.parameters();
-        let values = self.store.values();
-        let copy = ValueTable::from_values(values.limit(), parameters.hash_key, values.values());
-        let filters = vec![KbfMap::new(parameters).unwrap()];
-        let mut other = KvStore::from_parts(filters, copy.unwrap()).unwrap();
+        let mut other = self.store.like().unwrap();
         for _ in 0..count {
             self.next_joined += 1;
             let (number, value) = (self.next_joined, (self.next_joined % 40) as u8);
@@ -153,8 +159,8 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_kbf_keeps_what_it_says(operations in operations()) {
-        let store = KvStore::new(&spec()).unwrap();
+    fn a_kbf_keeps_what_it_says(operations in operations(), decoding in decodings()) {
+        let store = KvStore::new(&KvSpec { decoding, ..spec() }).unwrap();
         let mut pair = Pair { store, truth: BTreeMap::new(), next_joined: 1000 };
         for operation in &operations {
             pair.run(operation);

@@ -82,6 +82,16 @@ fn an_fcf_grows_and_keeps_every_key() {
     assert_eq!(loaded.stats().pairs, store.stats().pairs);
 }
 
+/// Keys that look alike, here the same one, have four slots in a table.
+#[test]
+fn a_full_table_is_followed_by_the_next() {
+    let mut store = KvStore::new_fcf(&KvSpec::new(1000, 100)).unwrap();
+    (0..9).for_each(|_| store.insert(b"key", b"value").unwrap());
+    let stats = store.stats();
+    assert_eq!((stats.filters, stats.full, stats.pairs), (3, 5, 9));
+    assert_eq!(store.query(b"key"), Answer::Found(&b"value"[..]));
+}
+
 /// In all, with 3,000 values of 8 to 11 bytes.
 #[test]
 fn a_store_takes_at_most_200_bits_per_pair() {
@@ -120,7 +130,6 @@ fn values_have_indexes_of_their_own() {
     let expected = 1e-3 * f64::from(count);
     assert!(f64::from(table.stats().undecided as u32) < 2.0 * expected, "{:?}", table.stats());
 
-    // Far beyond its capacity it errs often.
     let mut crowded = ValueTable::new(100, HashKey::from_seed(1)).unwrap();
     for number in 0..100 {
         assert_eq!(crowded.index_or_insert(&text(number)), Ok(number));
@@ -154,11 +163,12 @@ fn batches_answer_and_insert_like_single_operations() {
     batch.query_many(&[] as &[&[u8]], |_, _| unreachable!());
 }
 
-/// A store of one part of the keys with the values of another.
+/// A store of these keys, with all values.
 fn joinable(spec: &KvSpec, keys: std::ops::Range<u64>) -> KvStore<KbfMap> {
-    let mut store = KvStore::new(spec).unwrap();
-    fill(&mut store, 0..100);
-    (0..100).for_each(|number| assert_eq!(store.delete(&key(number)).unwrap(), Write::Done));
+    let mut all_values = KvStore::new(spec).unwrap();
+    fill(&mut all_values, 0..100);
+    let mut store = all_values.like().unwrap();
+    assert_eq!((store.stats().pairs, store.stats().values), (0, 100));
     fill(&mut store, keys);
     store
 }
