@@ -75,6 +75,7 @@
 //! | `kbf`, `cells`, `decode` | the kBF: cells of a key; counters and sums; from cells to a value |
 //! | `fcf` | fingerprints and values in slots, over the table of [`Fcf`](crate::Fcf) |
 //! | `parameters`, `sizing` | from pairs, values and p to cells and hashes |
+//! | `saved` | stores in a [snapshot](crate::snapshot) |
 //! | `answer`, `stats`, `error` | results |
 //!
 //! What has to be saved of a store are the parameters of its filters, their [bytes](Maplet::bytes) and
@@ -97,6 +98,7 @@ mod fcf;
 mod kbf;
 mod maplet;
 mod parameters;
+mod saved;
 mod sizing;
 mod stats;
 mod store;
@@ -110,6 +112,7 @@ pub use fcf::{FCF_VALUES_MAX, FcfMap, FcfParameters};
 pub use kbf::KbfMap;
 pub use maplet::Maplet;
 pub use parameters::{CodeChoice, KbfParameters, KvSpec};
+pub use saved::{KvLoadError, LoadedKv, SavedMaplet};
 pub use stats::{KvBytes, KvStats};
 pub use store::{KEY_BYTES_LIMIT, KvStore, check_key};
 pub use typed::{Kv, KvKey, KvValue};

@@ -75,6 +75,27 @@ impl ValueTable {
         Ok(table)
     }
 
+    /// The table with these values and this content of the secondary filter. Nothing is allocated for
+    /// more values than the filter has bytes for.
+    pub fn from_parts(
+        values_max: usize,
+        hash_key: HashKey,
+        values: &[&[u8]],
+        secondary: &[u8],
+    ) -> Result<ValueTable, KvError> {
+        let parameters = secondary_parameters(values_max, hash_key)?;
+        let secondary = KbfMap::from_parts(parameters, values.len() as u64, secondary)?;
+        let (bytes, ends, stats) = (vec![], vec![], ValueStats::default());
+        let mut table = ValueTable { bytes, ends, values_max, secondary, stats };
+        values.iter().try_for_each(|value| table.append(value))?;
+        Ok(table)
+    }
+
+    /// The secondary filter.
+    pub fn secondary(&self) -> &KbfMap {
+        &self.secondary
+    }
+
     /// How many values there are.
     pub fn len(&self) -> usize {
         self.ends.len()
@@ -157,6 +178,14 @@ impl ValueTable {
     }
 
     fn push(&mut self, value: &[u8]) -> Result<u32, KvError> {
+        let index = self.len() as u32;
+        self.append(value)?;
+        self.secondary.insert(self.digest(value), index);
+        Ok(index)
+    }
+
+    /// Adds a value to the table, and not to the secondary filter.
+    fn append(&mut self, value: &[u8]) -> Result<(), KvError> {
         if value.len() >= VALUE_BYTES_LIMIT {
             return Err(KvError::ValueTooLong { bytes: value.len(), limit: VALUE_BYTES_LIMIT });
         }
@@ -167,11 +196,9 @@ impl ValueTable {
         if end > TOTAL_BYTES_MAX {
             return Err(KvError::ValueBytes { limit: TOTAL_BYTES_MAX });
         }
-        let index = self.len() as u32;
         self.bytes.extend_from_slice(value);
         self.ends.push(end as u32);
-        self.secondary.insert(self.digest(value), index);
-        Ok(index)
+        Ok(())
     }
 
     fn digest(&self, value: &[u8]) -> u128 {
