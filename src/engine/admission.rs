@@ -9,8 +9,8 @@
 //!
 //! * `connection`: the rule of [evidence](acsm_filters::pending::Evidence).
 //! * `5-tuple` and `pair`: a flow has the packets of one direction, and its reverse those of the other.
-//!   The two share their evidence, and each admits the other: also a flow whose reverse is in the store
-//!   is admitted with its next plain segment. SYNs leave the evidence as it is.
+//!   The two share their evidence, and each admits the other: both enter the store with the packet that
+//!   completes it, and a flow whose reverse is in the store is admitted with its next plain segment. SYNs leave the evidence as it is.
 //! * `pair`: the connections between two addresses are one flow in each direction. Sums of different
 //!   connections do not agree, so what counts is a plain segment of each end with no segment of
 //!   another connection between them. With n connections that talk at random, one in n segments is
@@ -199,6 +199,26 @@ impl Pending {
         step
     }
 
+    /// The state of the flow of the other direction, if it is pending and belongs in the store.
+    pub fn reverse_to_admit(&mut self, work: &ShardWork<'_>, event: &Event) -> Option<State> {
+        let flow = match self {
+            Pending::Table(table) => table.lookup(event.id.reverse(), event.pending_epoch).flow,
+            Pending::Unbounded(flows) => flows.get(event.id.reverse()),
+        };
+        flow.filter(|flow| is_ready(work, flow)).map(|flow| flow.state)
+    }
+
+    /// Notes that the flow of the other direction is in the store.
+    pub fn admitted_reverse(&mut self, event: &Event) {
+        match self {
+            Pending::Table(table) => {
+                let lookup = table.lookup(event.id.reverse(), event.pending_epoch);
+                table.admit(&lookup);
+            }
+            Pending::Unbounded(flows) => flows.set(event.id.reverse(), None),
+        }
+    }
+
     /// Takes a flow that has left the store.
     pub fn hold(&mut self, work: &ShardWork<'_>, event: &Event, state: State) {
         let flow = held_flow(work, state);
@@ -320,7 +340,7 @@ pub fn held_flow(work: &ShardWork<'_>, state: State) -> PendingFlow {
 }
 
 /// Whether a flow belongs in the store: both ends were heard, and it is neither half-open nor over.
-fn is_ready(work: &ShardWork<'_>, flow: &PendingFlow) -> bool {
+pub fn is_ready(work: &ShardWork<'_>, flow: &PendingFlow) -> bool {
     flow.evidence.is_complete() && !work.rules.held[flow.state.index()]
 }
 

@@ -128,7 +128,13 @@ impl<P: Copy> LookupCache<P> {
     /// Notes a write to the flow's lines.
     #[inline]
     pub fn wrote(&mut self, index: usize) {
-        for line in self.entries[index % ENTRIES].lines.0 {
+        self.wrote_lines(self.entries[index % ENTRIES].lines);
+    }
+
+    /// Notes a write to these lines.
+    #[inline]
+    pub fn wrote_lines(&mut self, lines: Lines) {
+        for line in lines.0 {
             self.writes[usize::from(line)] += 1;
         }
     }

@@ -303,6 +303,13 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
         }
     }
 
+    /// Notes a write to the place of another flow.
+    pub(super) fn wrote_at(&mut self, place: &S::Place) {
+        if Self::CACHES {
+            self.cache.wrote_lines(self.store.lines(place));
+        }
+    }
+
     fn sweep_slice(&mut self, now: Epoch, stopwatch: Option<fn() -> u64>) {
         self.events_since_sweep = 0;
         self.false_positive_chance = None;

@@ -36,12 +36,28 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
             Insertion::Evicted => self.wrote(index, None, stamp),
             Insertion::Full => {}
         }
+        if admitted != Insertion::Full && work.rules.keyer.is_directed() {
+            self.admit_reverse(work, event);
+        }
         self.stats.refused += u64::from(step.is_refused);
         self.stats.resets_ignored += u64::from(step.is_resumed);
         if let Next::Go(state) = step.outcome.next {
             self.stats.entered[state.index()] += 1;
         }
         (step.answer, step.outcome, step.state)
+    }
+
+    /// Admits the flow of the other direction too, if it is pending: the evidence is that of both.
+    fn admit_reverse(&mut self, work: &ShardWork<'_>, event: &Event) {
+        let StoreShard { store, pending: Some(pending), .. } = self else { return };
+        let Some(state) = pending.reverse_to_admit(work, event).filter(|_| store.has_room()) else {
+            return;
+        };
+        let Some(place) = reverse_place(store, work, event) else { return };
+        if store.insert(&place, state, event.epoch.stamp()) != Insertion::Full {
+            pending.admitted_reverse(event);
+            self.wrote_at(&place);
+        }
     }
 
     /// Moves a flow from the store to the pending table.
@@ -70,8 +86,16 @@ fn has_reverse<S: Store<Key: PacketKey>>(
     work: &ShardWork<'_>,
     event: &Event,
 ) -> bool {
-    let Some(packet) = work.packets.get(event.index as usize) else { return false };
+    reverse_place(store, work, event).is_some_and(|place| store.has(&place, event.epoch))
+}
+
+/// The place of the flow of the other direction.
+fn reverse_place<S: Store<Key: PacketKey>>(
+    store: &S,
+    work: &ShardWork<'_>,
+    event: &Event,
+) -> Option<S::Place> {
+    let packet = work.packets.get(event.index as usize)?;
     let key = S::Key::of(&work.rules.keyer, packet).reversed();
-    let place = store.locate(event.id.reverse(), key);
-    store.has(&place, event.epoch)
+    Some(store.locate(event.id.reverse(), key))
 }

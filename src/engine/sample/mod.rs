@@ -165,7 +165,8 @@ impl Sample {
         let of_reverse = reverse.map_or(TrueFlow::Absent, |slot| self.flows.flow(slot).truth);
         let step = truth.step_with_pending(work, event, of_reverse);
         if let (Some(reverse), Some(evidence)) = (reverse, step.evidence) {
-            self.flows.flow(reverse).truth.share(evidence);
+            let is_admitted = step.after.stored(event.epoch).is_some();
+            self.flows.flow(reverse).truth.share(work, event, evidence, is_admitted);
         }
         step
     }

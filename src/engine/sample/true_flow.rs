@@ -3,7 +3,7 @@
 //! This is the rule of the shard's loop and of admission for a store without errors and without limits,
 //! in one record: there is nothing to look up, and nothing to lose.
 
-use crate::engine::admission::{PendingVisit, held_flow};
+use crate::engine::admission::{PendingVisit, held_flow, is_ready};
 use crate::engine::batch::Event;
 use crate::engine::shard::ShardWork;
 use crate::machine::Next;
@@ -84,10 +84,21 @@ impl TrueFlow {
         }
     }
 
-    /// Gives a pending flow the evidence of its other direction.
-    pub fn share(&mut self, evidence: Evidence) {
-        if let TrueFlow::Pending(flow, _) = self {
-            flow.evidence = evidence.reversed();
+    /// Gives a pending flow the evidence of its other direction, of which `is_admitted` says whether it
+    /// has just entered the store.
+    pub fn share(
+        &mut self,
+        work: &ShardWork<'_>,
+        event: &Event,
+        evidence: Evidence,
+        is_admitted: bool,
+    ) {
+        let Some(flow) = self.pending(event.pending_epoch) else { return };
+        let flow = PendingFlow { evidence: evidence.reversed(), ..flow };
+        if is_admitted && is_ready(work, &flow) {
+            *self = TrueFlow::Stored(StoredFlow::new(flow.state, event.epoch.stamp()));
+        } else if let TrueFlow::Pending(pending, _) = self {
+            *pending = flow;
         }
     }
 
