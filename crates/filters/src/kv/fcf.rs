@@ -70,6 +70,14 @@ impl FcfParameters {
         let capacity = pairs.max((slots as f64 * LOAD_PLANNED) as u64 - per_line as u64);
         Ok(FcfParameters { slots, slot_bits, values: values as u32, hash_key, rate, capacity })
     }
+
+    /// How many different fingerprints there are.
+    pub fn fingerprints(&self) -> u64 {
+        match (SLOT_BITS_LEAST..=SLOT_BITS_MAX).contains(&self.slot_bits) {
+            true => fcf_fingerprints(self.slot_bits, self.values.max(1) as usize),
+            false => 0,
+        }
+    }
 }
 
 /// Fingerprints and values in a cuckoo table: one slot per pair.
@@ -100,9 +108,8 @@ impl FcfMap {
     /// An empty table.
     pub fn new(parameters: FcfParameters) -> Result<FcfMap, KvError> {
         let FcfParameters { slots, slot_bits, values, .. } = parameters;
-        let is_slot = (SLOT_BITS_LEAST..=SLOT_BITS_MAX).contains(&slot_bits);
         let has_values = values > 0 && values as usize <= FCF_VALUES_MAX;
-        if !is_slot || !has_values || fcf_fingerprints(slot_bits, values as usize) == 0 {
+        if !has_values || parameters.fingerprints() == 0 {
             return Err(KvError::Inconsistent);
         }
         let too_large = KvError::TooLarge { bytes: slots as f64, limit: MEMORY_LIMIT_BYTES };

@@ -116,6 +116,22 @@ impl KbfParameters {
         self.cells_per_part as usize * self.hashes as usize
     }
 
+    /// P: bits of the codes in use, which decide how often a word is the sum of two codes by chance.
+    pub fn code_bits(&self) -> u32 {
+        match self.family {
+            CodeFamily::Greedy => {
+                let last = (self.values as usize).clamp(1, GREEDY_CODES.len()) - 1;
+                GREEDY_CODES[last].ilog2() + 1
+            }
+            CodeFamily::Algebraic { .. } => self.family.bits(),
+        }
+    }
+
+    /// λ = kn/m for so many pairs: pairs per cell.
+    pub fn load(&self, pairs: u64) -> f64 {
+        pairs as f64 / f64::from(self.cells_per_part.max(1))
+    }
+
     /// ρ for so many pairs: their number in multiples of the capacity.
     pub fn rho(&self, pairs: u64) -> f64 {
         pairs as f64 / self.capacity.max(1) as f64
@@ -190,12 +206,7 @@ impl KbfParameters {
 
     fn shape(&self) -> Shape {
         let values = f64::from(self.values);
-        let bits = match self.family {
-            // Of the codes in use.
-            CodeFamily::Greedy => GREEDY_CODES[self.values as usize - 1].ilog2() + 1,
-            CodeFamily::Algebraic { degree } => 2 * degree,
-        };
-        let pair_sums = values * (values - 1.0) / 2.0 / f64::from(bits).exp2();
+        let pair_sums = values * (values - 1.0) / 2.0 / f64::from(self.code_bits()).exp2();
         Shape { decoding: self.decoding, values, pair_sums }
     }
 }

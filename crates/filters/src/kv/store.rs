@@ -107,13 +107,15 @@ impl KvStore<FcfMap> {
 }
 
 impl<M: Maplet> KvStore<M> {
-    /// The store with these filters, at least one, and values. Counts of what happened start at zero.
+    /// The store with these filters, at least one and all alike, and values. Counts of what happened start
+    /// at zero.
     pub fn from_parts(filters: Vec<M>, values: ValueTable) -> Result<Self, KvError> {
-        match filters.first() {
-            Some(first) if values.len() <= first.values() => {
-                Ok(KvStore { filters, values, counts: KvStats::default() })
-            }
-            _ => Err(KvError::Inconsistent),
+        let first = filters.first().ok_or(KvError::Inconsistent)?;
+        let kind = |filter: &M| (filter.hash_key(), filter.values());
+        let are_alike = filters.iter().all(|filter| kind(filter) == kind(first));
+        match are_alike && values.limit() <= first.values() {
+            true => Ok(KvStore { filters, values, counts: KvStats::default() }),
+            false => Err(KvError::Inconsistent),
         }
     }
 

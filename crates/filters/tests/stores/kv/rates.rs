@@ -2,9 +2,12 @@
 //! bounds are five standard deviations, of the sampling and of the filter itself.
 
 use acsm_filters::codes::CodeFamily;
-use acsm_filters::kv::{Answer, CodeChoice, Decoding, KbfMap, KbfParameters, KvSpec};
+use acsm_filters::kv::{
+    Answer, CodeChoice, Decoding, FcfMap, FcfParameters, KbfMap, KbfParameters, KvSpec, Maplet,
+};
 use acsm_filters::rng::Random;
 use acsm_model::kv::{self, KeyValueFilter};
+use acsm_model::{StateMix, fcf};
 
 /// Fewer keys unless optimised.
 const fn scaled(keys: u64) -> u64 {
@@ -128,12 +131,9 @@ impl Experiment {
         let parameters = self.filter.parameters();
         KeyValueFilter {
             hashes: parameters.hashes as usize,
-            load: self.filter.pairs() as f64 / f64::from(parameters.cells_per_part),
+            load: parameters.load(self.filter.pairs()),
             values: f64::from(parameters.values),
-            code_bits: match parameters.family {
-                CodeFamily::Greedy => 28.0,
-                CodeFamily::Algebraic { degree } => f64::from(2 * degree),
-            },
+            code_bits: parameters.code_bits().into(),
         }
     }
 
@@ -355,4 +355,25 @@ fn larger_fields_leave_less_undecided() {
     for large in rest {
         assert!(3 * large < 2 * small && large.abs_diff(rest[0]) < large / 5 + 10, "{undecided:?}");
     }
+}
+
+/// Fingerprints in slots err as the model of fcf says.
+#[test]
+fn an_fcf_errs_as_predicted() {
+    let keys = scaled(300_000);
+    let spec = KvSpec { rate: 1e-2, ..KvSpec::new(keys, VALUES) };
+    let parameters = FcfParameters::new(&spec).unwrap();
+    let mut map = FcfMap::new(parameters).unwrap();
+    let value = |key: u64| (key % VALUES as u64) as u32;
+    (0..keys).for_each(|key| assert!(map.insert(digest(key), value(key))));
+    let errors =
+        fcf::errors_among(parameters.fingerprints() as f64, map.load(), &StateMix::even(16));
+    let query = |key: u64| map.query(digest(key), VALUES as u32);
+    let absent = keys..2 * keys;
+    let found = absent.filter(|&key| query(key) != Answer::Absent).count() as u64;
+    assert_rate("fcf, absent", found, keys, errors.of_absent());
+    assert!((0..keys).all(|key| query(key).allows(&value(key))));
+    // Two keys that look alike nearly always have different values.
+    let undecided = (0..keys).filter(|&key| query(key) != Answer::Found(value(key))).count() as u64;
+    assert_rate("fcf, undecided", undecided, keys, errors.of_absent());
 }
