@@ -18,16 +18,17 @@ Examples:
   acsm kv create -o april.kv --like march.kv april.tsv
   acsm kv join march.kv april.kv -o spring.kv
 
-Both have the same parameters and hash key, as --like provides, and the values of one begin with those
-of the other. No key may be in both: its answers would be wrong. The result has as many cells as each
-of the two; with more pairs than their capacity it errs more often, and that is said.";
+Both have the same parameters and hash key, as --like provides, and the values of one begin
+with those of the other. No key may be in both: its answers would be wrong. The result has as
+many cells as each of the two; with more pairs than their capacity it errs more often, and that
+is said.";
 
 const COMPRESS_EXAMPLES: &str = "\
 Examples:
   acsm kv compress groups.kv -o small.kv
 
-Half of the cells, all of the pairs: errors become those of a store with twice as many pairs. What they
-are is said if they are more than the store was made for.";
+Half of the cells, all of the pairs: errors become those of a store with twice as many pairs.
+What they are is said if they are more than the store was made for.";
 
 /// Join two stores (kbf) that have no key in common
 #[derive(Debug, Args)]

@@ -28,9 +28,9 @@ Examples:
   acsm kv create -o april.kv --like march.kv april.tsv    one that can be joined with march.kv
 
 A file is read twice: first to count pairs and different values. Of a stream nothing is known
-before it ends, so both numbers have to be given. At most P of the keys that are not in the store
-get another answer than \"absent\", and at most P of those in it another answer than their value.
-Beyond --pairs the store grows; --values is a limit.";
+before it ends, so both numbers have to be given. At most P of the keys that are not in the
+store get another answer than \"absent\", and at most P of those in it another answer than
+their value. Beyond --pairs the store grows; --values is a limit.";
 
 /// Create a store from pairs in TSV, CSV or JSON lines
 #[derive(Debug, Args)]

@@ -22,9 +22,10 @@ Examples:
   acsm kv get groups.kv --json B00005N7P0 B000BO0GC6
   cut -f 3 sales.tsv | acsm kv get groups.kv - | cut -f 2 | sort | uniq -c
 
-A line per key: the key, a tab, its value; nothing after the tab if the key is not in the store, or
-if several values are possible, which --json lists. Exit code 3 if there was such a key. A key that was
-never put into the store may be found all the same, at the rate that `acsm kv info` shows.";
+A line per key: the key, a tab, its value; nothing after the tab if the key is not in the
+store, or if several values are possible, which --json lists. Exit code 3 if there was such a
+key. A key that was never put into the store may be found all the same, at the rate that
+`acsm kv info` shows.";
 
 /// Look up keys
 #[derive(Debug, Args)]

@@ -20,7 +20,9 @@ const EXAMPLES: &str = "\
 Examples:
   acsm kv info groups.kv
   acsm kv info groups.kv --json | jq .predicted
-  acsm kv info groups.kv --check products.tsv      measure errors, with what the store was made from";
+  acsm kv info groups.kv --check products.tsv      errors measured, with what it was made from
+
+Predicted are the errors with the pairs that are in the store now, if all values are in use.";
 
 /// Show what a store holds and takes, and its errors: predicted, and measured with --check
 #[derive(Debug, Args)]
@@ -48,6 +50,7 @@ pub struct InfoArgs {
 /// The document of `acsm kv info --json`.
 #[derive(Debug, Serialize)]
 pub struct Summary {
+    /// `kbf` or `fcf`.
     pub store: &'static str,
     pub pairs: u64,
     pub capacity: u64,
@@ -56,6 +59,7 @@ pub struct Summary {
     pub values_max: usize,
     pub fp_rate: f64,
     pub filters: usize,
+    /// Of each filter.
     pub cells: u64,
     pub hashes: u32,
     pub cell_bits: u32,

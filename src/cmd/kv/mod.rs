@@ -41,11 +41,12 @@ Examples:
   acsm kv set groups.kv B00005N7P0 Magazines
   acsm kv info groups.kv --check products.tsv  what it takes, and how often it errs
 
-A store keeps no keys: it takes 137 bits per pair (kbf) or 26 (fcf), at 3,000 different values and an
-error rate of 0.001, however long keys are. Right for millions of identifiers with a few thousand
-categories, where a rare mistake about an identifier that is not in the store costs little. Wrong where
-most values are different, since each is stored in full, or where a mistake matters: balances,
-permissions. docs/kv.md has more.
+A store keeps no keys: it takes 137 bits per pair (kbf) or 26 (fcf), at 3,000 different values
+and an error rate of 0.001, however long keys are.
+Right: millions of identifiers with a few thousand categories, where a rare mistake about an
+identifier that is not in the store costs little.
+Wrong: values that are mostly different, since each is stored in full; or mistakes that matter,
+such as balances and permissions. docs/kv.md has more.
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 a key was not found.";
 

@@ -23,19 +23,20 @@ Examples:
   acsm kv set groups.kv B00005N7P0 Magazines
   acsm kv set groups.kv - < changes.tsv
 
-Each key is looked up first: one that is found is updated, another one inserted. The old value is
-needed for that; a key that may have several values is left as it is, and the exit code is 3. The file
-is replaced once, after the last pair; after an error it is as it was. One writer at a time.";
+Each key is looked up first: one that is found is updated, another one inserted. The old value
+is needed for that; a key that may have several values is left as it is, and the exit code is
+3. The file is replaced once, after the last pair; after an error it is as it was. One writer
+at a time.";
 
 const DELETE_EXAMPLES: &str = "\
 Examples:
   acsm kv delete groups.kv B00005N7P0
   acsm kv delete groups.kv - < ended.txt
 
-Delete only keys that were put into the store: a key that was not, and is found all the same, is a
-false positive, and its deletion damages others. Exit code 3 if a key is not in the store, or may have
-several values and is left as it is. The file is replaced once, after the last key; after an error it is
-as it was. One writer at a time.";
+Delete only keys that were put into the store: a key that was not, and is found all the same,
+is a false positive, and its deletion damages others. Exit code 3 if a key is not in the store,
+or may have several values and is left as it is. The file is replaced once, after the last key;
+after an error it is as it was. One writer at a time.";
 
 /// How many keys that were left as they are a message names.
 const NAMED_MAX: u64 = 10;

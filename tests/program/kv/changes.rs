@@ -12,7 +12,7 @@ fn set_updates_or_inserts_and_delete_removes() {
     let bench = Bench::new();
     bench.write("a.tsv", tsv(0..200));
     for store in ["kbf", "fcf"] {
-        bench.done(&format!("create -o a.kv --values 60 --store {store} a.tsv"));
+        bench.done(&format!("create -o a.kv --values 200 --store {store} a.tsv"));
         let document = |output: std::process::Output| -> Value {
             serde_json::from_slice(&output.stdout).unwrap()
         };
@@ -55,7 +55,7 @@ fn a_join_is_the_store_of_all_pairs() {
     bench.write("a.tsv", tsv(0..300));
     bench.write("b.tsv", tsv(300..600) + "another\tnew value\n");
     bench.write("both.tsv", tsv(0..600) + "another\tnew value\n");
-    bench.done("create -o a.kv --pairs 1k --values 100 a.tsv");
+    bench.done("create -o a.kv --pairs 1k --values 200 a.tsv");
     bench.done("create -o b.kv --like a.kv b.tsv");
     bench.done("create -o both.kv --like a.kv both.tsv");
     for (first, second) in [("a.kv", "b.kv"), ("b.kv", "a.kv")] {
@@ -122,8 +122,7 @@ fn a_compressed_store_has_every_value_among_its_candidates() {
     let cells = bench.json("create -o a.kv --json --seed 5 a.tsv")["cells"].as_u64().unwrap();
     let half = bench.json("compress a.kv -o half.kv --json");
     assert_eq!(half["cells"].as_u64(), Some(cells / 2));
-    bench.done("compress half.kv -o quarter.kv");
-    let output = bench.run_with_input("get quarter.kv --json -", lines(0..2000));
+    let output = bench.run_with_input("get half.kv --json -", lines(0..2000));
     assert_eq!(output.status.code(), Some(3));
     let mut answers: HashMap<String, u32> = HashMap::new();
     for (key, line) in stdout(&output).lines().enumerate() {
@@ -137,22 +136,21 @@ fn a_compressed_store_has_every_value_among_its_candidates() {
         assert!(has_it, "{line}");
         *answers.entry(answer.to_owned()).or_default() += 1;
     }
-    assert!(answers["found"] > 100 && answers["one_of"] + answers["undecided"] > 100);
+    assert!(answers["found"] > 1000 && answers["one_of"] > 100, "{answers:?}");
 
     // Such a key is left as it is.
     let lines = stdout(&output);
-    let undecided = lines.lines().position(|line| line.contains("\"undecided\"")).unwrap();
-    let before = bench.read("quarter.kv");
-    let output = bench.run_with_input("set quarter.kv -", format!("key {undecided}\tclass 1\n"));
+    let undecided = lines.lines().position(|line| line.contains("\"one_of\"")).unwrap();
+    let before = bench.read("half.kv");
+    let output = bench.run_with_input("set half.kv -", format!("key {undecided}\tclass 1\n"));
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
     assert!(stderr(&output).contains("may have several values; left as it is"));
-    assert!(bench.read("quarter.kv") == before);
-    bench.done("compress quarter.kv -o 8.kv");
-    bench.done("compress 8.kv -o 16.kv");
-    let mut last = bench.run("compress 16.kv -o 32.kv");
-    for _ in 0..5 {
-        last = bench.run("compress 32.kv -o 32.kv");
-    }
-    assert_eq!(last.status.code(), Some(1));
-    assert!(stderr(&last).contains("cannot be halved"), "{}", stderr(&last));
+    assert!(bench.read("half.kv") == before);
+    // Four times in all, and more often if the number of cells happens to be even.
+    (0..3).for_each(|_| drop(bench.done("compress half.kv -o half.kv")));
+    let mut refused = (0..20).map(|_| bench.run("compress half.kv -o half.kv"));
+    let refused = refused.find(|output| !output.status.success()).unwrap();
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(stderr(&refused).contains("half.kv: a filter of "), "{}", stderr(&refused));
+    assert!(stderr(&refused).contains("cannot be halved"), "{}", stderr(&refused));
 }

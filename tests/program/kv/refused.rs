@@ -7,7 +7,7 @@ use crate::runner::{stderr, stdout};
 fn malformed_pairs_are_named_by_their_line() {
     let bench = Bench::new();
     bench.write("old.tsv", tsv(0..50));
-    bench.done("create -o a.kv --values 99 old.tsv");
+    bench.done("create -o a.kv --values 150 old.tsv");
     let old = bench.read("a.kv");
     let long_key = format!("a\tb\n{}\tb\n", "k".repeat(1 << 20));
     let long_value = format!("a\tb\nb\t{}\n", "v".repeat(1 << 20));
