@@ -9,7 +9,7 @@ use libfuzzer_sys::fuzz_target;
 
 /// Few pairs for many keys, so that cells are crowded and the store grows.
 fn spec() -> KvSpec {
-    KvSpec { rate: 0.1, ..KvSpec::new(16, 200) }
+    KvSpec { rate: 0.1, ..KvSpec::new(40, 256) }
 }
 
 /// Runs operations of three bytes each: what, on which key, with which value.
@@ -28,18 +28,19 @@ fn run<M: Maplet>(store: &mut KvStore<M>, truth: &mut HashMap<u8, u8>, operation
             (2, Write::Done) => drop(truth.remove(&key)),
             (_, Write::Done) => drop(truth.insert(key, value)),
         }
-        for (key, value) in &*truth {
-            assert!(store.query(&[*key]).allows(&[*value].as_slice()), "{key}");
-        }
-        assert_eq!(store.stats().pairs, truth.len() as u64);
     }
+    for (key, value) in &*truth {
+        assert!(store.query(&[*key]).allows(&[*value].as_slice()), "{key}");
+    }
+    assert_eq!(store.stats().pairs, truth.len() as u64);
 }
 
 fuzz_target!(|bytes: &[u8]| {
     let (operations, _) = bytes.as_chunks();
-    let operations = &operations[..operations.len().min(300)];
-    let mut store = KvStore::new_fcf(&spec()).expect("a small store");
-    run(&mut store, &mut HashMap::new(), operations);
+    let operations = &operations[..operations.len().min(150)];
+    let (mut store, mut truth) =
+        (KvStore::new_fcf(&spec()).expect("a small store"), HashMap::new());
+    operations.chunks(50).for_each(|part| run(&mut store, &mut truth, part));
 
     let (mut store, mut truth) = (KvStore::new(&spec()).expect("a small store"), HashMap::new());
     for part in operations.chunks(50) {
@@ -54,7 +55,7 @@ fuzz_target!(|bytes: &[u8]| {
     let mut loaded = KbfMap::from_parts(parameters, u64::MAX, &cells).expect("as many bytes");
     for key in 0..=u8::MAX {
         let digest = parameters.hash_key.digest_bytes(&[key]);
-        if let Some(value) = loaded.query(digest, 200).found() {
+        if let Some(value) = loaded.query(digest, 256).found() {
             loaded.update(digest, value, 1);
             loaded.delete(digest, 1);
         }

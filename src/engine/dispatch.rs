@@ -187,9 +187,10 @@ impl Dispatcher {
 
     fn context_of(&mut self, packet: &Packet, flow: (FlowId, Direction)) -> PacketContext {
         let (id, direction) = self.connection_of(packet, flow);
-        self.warm_up.observe_direction(id, direction);
+        self.warm_up.observe_direction(id, direction, packet.flags);
         self.context.no_session_muted = self.mutes_no_session();
-        self.context.is_one_way = self.warm_up.is_one_way();
+        self.context.is_one_way =
+            self.warm_up.is_one_way() || self.warm_up.has_one_way_handshakes();
         let watched = self.watch.is_some_and(|watch| watch.matches(packet));
         PacketContext { watched, ..self.context }
     }

@@ -74,38 +74,24 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
     pub fn drive(
         &mut self,
         work: &ShardWork<'_>,
-        observe: impl FnMut(&mut Self, &Event, &Step<S::Handle>),
-    ) {
-        // The loop is compiled twice: a branch in it would cost those without a pending table.
-        match self.pending {
-            None => self.drive_each::<false>(work, observe),
-            Some(_) => self.drive_each::<true>(work, observe),
-        }
-    }
-
-    #[inline(always)]
-    fn drive_each<const PENDING: bool>(
-        &mut self,
-        work: &ShardWork<'_>,
         mut observe: impl FnMut(&mut Self, &Event, &Step<S::Handle>),
     ) {
         for n in 0..AHEAD.min(work.events.len()) {
-            self.prepare::<PENDING>(work, n);
+            self.prepare(work, n);
         }
         for (n, event) in work.events.iter().enumerate() {
-            let step = self.advance::<PENDING>(work, n, event);
+            let step = self.advance(work, n, event);
             observe(self, event, &step);
-            self.prepare::<PENDING>(work, n + AHEAD);
+            self.prepare(work, n + AHEAD);
         }
     }
 
     /// Locates the flow of the n-th event, if there is one, and prefetches its memory.
     #[inline(always)]
-    fn prepare<const PENDING: bool>(&mut self, work: &ShardWork<'_>, n: usize) {
+    fn prepare(&mut self, work: &ShardWork<'_>, n: usize) {
         let Some(event) = work.events.get(n) else { return };
-        if PENDING
+        if let Some(pending) = &self.pending
             && !(Self::CACHES && self.cache.has(event.id))
-            && let Some(pending) = &self.pending
         {
             pending.prefetch(event.id);
         }
@@ -134,12 +120,7 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
 
     /// One event: look up, step, write, sweep now and then.
     #[inline(always)] // what it returns stays in registers
-    fn advance<const PENDING: bool>(
-        &mut self,
-        work: &ShardWork<'_>,
-        n: usize,
-        event: &Event,
-    ) -> Step<S::Handle> {
+    fn advance(&mut self, work: &ShardWork<'_>, n: usize, event: &Event) -> Step<S::Handle> {
         if event.epoch != self.epoch {
             self.pass_to(event.epoch);
         }
@@ -159,7 +140,7 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
             (Lookup::Known(state), Next::Keep) if is_fresh && work.given.is_none() => {
                 (answer, outcome, Some(state))
             }
-            (Lookup::Absent, _) if PENDING => self.step_pending(work, index, event),
+            (Lookup::Absent, _) if self.pending.is_some() => self.step_pending(work, index, event),
             (answer, next) => {
                 let state = self.follow(work, index, event, (answer, next, is_fresh), found);
                 (answer, outcome, state)

@@ -5,9 +5,16 @@
 //! rules about such packets stay muted until every flow that existed at the start has either sent a
 //! packet or timed out. Where a tap sees one direction only, half of every session is always
 //! missing. Thresholds are never muted: they do not depend on earlier packets of a flow.
+//!
+//! Whether a capture shows one direction only is judged by flows of eight packets, nine of ten of which
+//! have to show it. That takes long if flows have few packets, and a flood makes the sample forget them
+//! before. Admission to the store cannot wait, so *handshakes* are judged beside: whoever goes on after
+//! its SYN or SYN+ACK has been answered, and if the answer is not in the capture, the capture shows one
+//! direction. This can be forged; it counts only if there was no handshake in both directions for ten
+//! seconds.
 
-use crate::flow::{Direction, FlowId};
-use crate::time::Timestamp;
+use crate::flow::{Direction, FlowId, TcpFlags};
+use crate::time::{NANOS_PER_SEC, Timestamp};
 
 /// Flows sampled at a time to find out whether the capture has both directions.
 const SAMPLE: usize = 4096;
@@ -15,6 +22,8 @@ const SAMPLE: usize = 4096;
 const PACKETS_TO_JUDGE: u8 = 8;
 /// Flows that must be judged before the capture is.
 const FLOWS_TO_JUDGE: u32 = 16;
+/// As long as a handshake in both directions proves that the capture has both.
+const HANDSHAKE_SECONDS: u64 = 10;
 /// Beyond this number of flows the counts are halved, so that recent flows have more weight.
 const MEMORY_FLOWS: u32 = 4096;
 
@@ -30,6 +39,10 @@ pub struct WarmUp {
     one_way: u32,
     two_way: u32,
     looks_one_way: bool,
+    /// Handshakes in one direction since the last one in both…
+    one_way_handshakes: u32,
+    /// …and when that was.
+    last_two_way_handshake: Option<Timestamp>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -37,6 +50,8 @@ struct Sampled {
     tag: u32,
     forward: u8,
     backward: u8,
+    /// Which end sent the first packet, if that was a SYN or SYN+ACK and nobody has sent any other.
+    opener: Option<Direction>,
 }
 
 impl WarmUp {
@@ -52,6 +67,8 @@ impl WarmUp {
             one_way: 0,
             two_way: 0,
             looks_one_way: false,
+            one_way_handshakes: 0,
+            last_two_way_handshake: None,
         }
     }
 
@@ -79,14 +96,27 @@ impl WarmUp {
 
     /// Notes the direction of a packet along its flow.
     #[inline]
-    pub fn observe_direction(&mut self, id: FlowId, direction: Direction) {
+    pub fn observe_direction(&mut self, id: FlowId, direction: Direction, flags: TcpFlags) {
         if !self.judges_directions {
             return;
         }
         let flow = &mut self.sample[id.salt() as usize % SAMPLE];
         if flow.tag != id.fingerprint() {
-            *flow = Sampled { tag: id.fingerprint(), forward: 0, backward: 0 };
+            let opener = flags.has(TcpFlags::SYN).then_some(direction);
+            *flow = Sampled { tag: id.fingerprint(), forward: 0, backward: 0, opener };
+        } else if let Some(opener) = flow.opener
+            && (opener != direction || !flags.has(TcpFlags::SYN))
+        {
+            flow.opener = None;
+            match opener == direction {
+                true => self.one_way_handshakes = self.one_way_handshakes.saturating_add(1),
+                false => {
+                    self.one_way_handshakes = 0;
+                    self.last_two_way_handshake = Some(self.now);
+                }
+            }
         }
+        let flow = &mut self.sample[id.salt() as usize % SAMPLE];
         if flow.forward + flow.backward >= PACKETS_TO_JUDGE {
             return;
         }
@@ -126,6 +156,13 @@ impl WarmUp {
         self.first.is_none_or(|first| self.now.since(first) < self.startup_nanos)
     }
 
+    /// Whether handshakes are seen in one direction only.
+    pub fn has_one_way_handshakes(&self) -> bool {
+        let is_long_ago = |last| self.now.since(last) >= HANDSHAKE_SECONDS * NANOS_PER_SEC;
+        self.one_way_handshakes >= FLOWS_TO_JUDGE
+            && self.last_two_way_handshake.is_none_or(is_long_ago)
+    }
+
     /// Whether nine of ten flows are seen in one direction only.
     pub fn is_one_way(&self) -> bool {
         self.looks_one_way
@@ -139,7 +176,7 @@ mod tests {
 
     fn observe(warm_up: &mut WarmUp, time: Timestamp, id: FlowId, direction: Direction) {
         warm_up.pass_to(time);
-        warm_up.observe_direction(id, direction);
+        warm_up.observe_direction(id, direction, TcpFlags::ACK);
     }
 
     fn feed(warm_up: &mut WarmUp, flows: u64, directions: &[Direction]) {
@@ -174,6 +211,34 @@ mod tests {
         assert!(warm_up.is_starting_up());
         observe(&mut warm_up, Timestamp::new(1160, 0), FlowId(1), Direction::Forward);
         assert!(!warm_up.is_starting_up());
+    }
+
+    /// A SYN, and a packet of the same end or of the other.
+    fn handshakes(warm_up: &mut WarmUp, flows: std::ops::Range<u64>, second: u64, answered: bool) {
+        for flow in flows {
+            let mut random = Random::new(flow);
+            let id = FlowId(u128::from(random.next_u64()) << 64 | u128::from(random.next_u64()));
+            warm_up.pass_to(Timestamp::new(second, 0));
+            warm_up.observe_direction(id, Direction::Forward, TcpFlags::SYN);
+            match answered {
+                true => warm_up.observe_direction(id, Direction::Backward, TcpFlags::SYN),
+                false => warm_up.observe_direction(id, Direction::Forward, TcpFlags::ACK),
+            }
+        }
+    }
+
+    #[test]
+    fn handshakes_show_one_direction_unless_one_in_both_was_seen_of_late() {
+        let mut warm_up = WarmUp::new(0, true);
+        handshakes(&mut warm_up, 0..15, 100, false);
+        assert!(!warm_up.has_one_way_handshakes(), "too few");
+        handshakes(&mut warm_up, 15..16, 100, false);
+        assert!(warm_up.has_one_way_handshakes() && !warm_up.is_one_way());
+        handshakes(&mut warm_up, 16..17, 100, true);
+        handshakes(&mut warm_up, 17..1000, 109, false);
+        assert!(!warm_up.has_one_way_handshakes(), "however many");
+        handshakes(&mut warm_up, 1000..1001, 110, false);
+        assert!(warm_up.has_one_way_handshakes());
     }
 
     #[test]

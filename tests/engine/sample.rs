@@ -12,7 +12,7 @@ use acsm::flow::FlowKeyKind;
 use acsm::generate::{AttackKind, AttackSpec, Profile, TraceSpec};
 use acsm::machine::{Preset, Rules};
 use acsm::time::NANOS_PER_SEC;
-use acsm_filters::{Backend, Budget, Expire, HashKey, StoreSpec};
+use acsm_filters::{Backend, Budget, Expire, HashKey, KbfDecode, StoreSpec};
 use acsm_test_support::plans::{NullSink, replay_plan};
 
 use crate::generated::generated;
@@ -25,7 +25,9 @@ fn plan(backend: Backend, flows: u64, sample: Option<u64>) -> RunPlan {
     let rules = Rules::load("tcp-connection").unwrap();
     let states = rules.machine.states().len();
     let pending = Some(4 << 10);
-    plan.store = StoreSpec { flows, states, pending, ..plan.store };
+    // Errors are wanted: those of the papers' decoding.
+    let decode = KbfDecode::ThreeWay;
+    plan.store = StoreSpec { flows, states, pending, decode, ..plan.store };
     plan.active = Arc::new(ActiveRules::new(rules, Preset::Operator));
     plan.keyer.kind = FlowKeyKind::Connection;
     plan.phase = Phase::Nanos(60 * NANOS_PER_SEC);

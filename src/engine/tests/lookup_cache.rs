@@ -15,9 +15,9 @@ use super::{FEW_STATES, KEYER, MANY_STATES, event, random_flags, rules, shard_ru
 use crate::flow::{Direction, FlowKey, Packet};
 use crate::machine::{Machine, Next, Rules};
 use acsm_filters::{
-    Backend, Bhbf, BhbfRule, Budget, Dbf, Epoch, Exact, Expire, Fcf, FlowId, HALVES, Kbf,
-    KbfDecode, KbfRule, LayoutKind, Lookup, Random, Recycling, STAMPS, Sbf, SbfRule, SbfRules,
-    Sizing, State, Store, StoreSpec, UNTIMED,
+    Backend, Bhbf, BhbfRule, Budget, Dbf, Epoch, Exact, Expire, Fcf, FlowId, HALVES, Kbf, KbfRule,
+    LayoutKind, Lookup, Random, Recycling, STAMPS, Sbf, SbfRule, Sizing, State, Store, StoreSpec,
+    UNTIMED,
 };
 
 const EVENTS: usize = 5000;
@@ -310,11 +310,11 @@ fn filter_agrees<B, S>(
 }
 
 fn kbf<const BITS: u32, const AGING: u8>(spec: &StoreSpec, sizing: &Sizing) -> Kbf<BITS, AGING> {
-    Kbf::new(KbfRule::new(spec.states, KbfDecode::AllPairs), sizing).unwrap()
+    Kbf::new(KbfRule::for_spec(spec, BITS), sizing).unwrap()
 }
 
-fn sbf<const AGING: u8>(_: &StoreSpec, sizing: &Sizing) -> Sbf<8, AGING> {
-    Sbf::new(SbfRule::new(SbfRules::Stateful), sizing).unwrap()
+fn sbf<const AGING: u8>(spec: &StoreSpec, sizing: &Sizing) -> Sbf<8, AGING> {
+    Sbf::new(SbfRule::for_spec(spec), sizing).unwrap()
 }
 
 fn bhbf<const AGING: u8>(spec: &StoreSpec, sizing: &Sizing) -> Bhbf<AGING> {

@@ -102,7 +102,7 @@ impl AlgebraicCodes {
     }
 
     /// The two indexes whose codes have this sum; `None` if no two have it.
-    #[inline]
+    #[inline(always)] // into the loop over all codes
     pub fn pair(&self, sum: u64) -> Option<[u32; 2]> {
         let (a, b) = (self.x_of(sum), (sum >> self.field.degree()) as u32);
         if a == 0 {
@@ -116,6 +116,17 @@ impl AlgebraicCodes {
                 Some([self.find(x)?, self.find(y)?])
             }
         }
+    }
+
+    /// The indexes whose codes can be in this sum of three: with each, the rest is the sum of two codes, or 0.
+    pub fn in_sum_of_three(&self, sum: u64) -> Vec<u32> {
+        let mut found = vec![];
+        for (index, code) in (0..).zip(&self.codes) {
+            if sum == *code || self.pair(sum ^ code).is_some() {
+                found.push(index);
+            }
+        }
+        found
     }
 
     #[inline]

@@ -90,7 +90,7 @@ impl Field {
 
     /// The x and y with x + y = a and x³ + y³ = b, if there are such, neither of them 0; a is not 0.
     /// xy = a² + b/a, and with x = a t this is t² + t = 1 + b/a³.
-    #[inline]
+    #[inline(never)] // long
     pub(super) fn summands(&self, a: u32, b: u32) -> Option<[u32; 2]> {
         let c = 1 ^ self.product(b, self.inverse(self.cube(a)));
         let t = self.root(c).filter(|_| c != 0)?;
@@ -100,7 +100,7 @@ impl Field {
 
     /// The logarithms of the same, in a field that has a table of them; some number above all
     /// logarithms if there are no x and y.
-    #[inline]
+    #[inline(always)]
     pub(super) fn summand_logs(&self, a: u32, b: u32) -> Option<[u32; 2]> {
         self.logs.as_ref().map(|logs| logs.summands(a, b, self.order()))
     }
@@ -217,10 +217,11 @@ impl Logs {
     }
 
     /// log x = log a + log t, with the t for u = b/a³.
-    #[inline]
+    #[inline(always)]
     fn summands(&self, a: u32, b: u32, order: u32) -> [u32; 2] {
         let [log_a, log_b] = [a, b].map(|element| u32::from(self.log[element as usize]));
-        let below = |sum: u32, bound: u32| if sum >= bound { sum - bound } else { sum };
+        // Without a branch, which could not be predicted: a difference below 0 wraps to a large number.
+        let below = |sum: u32, bound: u32| sum.min(sum.wrapping_sub(bound));
         let log_u = below(below(log_b + 3 * (order - log_a), 2 * order), order);
         let roots = match b {
             0 => self.roots_of_zero,

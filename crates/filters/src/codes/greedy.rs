@@ -151,6 +151,12 @@ impl GreedyCodes {
         self.table.position(code).index.map(|index| index as u32)
     }
 
+    /// The indexes whose codes can be in this sum of three: with each, the rest is the sum of two codes, or 0.
+    pub fn in_sum_of_three(&self, sum: u64) -> Vec<u32> {
+        let is_in = |code: u64| sum == code || self.pair(sum ^ code).is_some();
+        (0..self.count() as u32).filter(|&index| is_in(self.code(index))).collect()
+    }
+
     /// The two indexes whose codes have this sum; `None` if no two have it.
     pub fn pair(&self, sum: u64) -> Option<[u32; 2]> {
         if sum == 0 {

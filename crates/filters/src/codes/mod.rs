@@ -2,8 +2,8 @@
 //!
 //! | file | structure | sum | unique |
 //! |---|---|---|---|
-//! | `greedy` | [`Kbf`](crate::Kbf) | XOR | of one and two codes |
-//! | `algebraic`, over the field of `gf2` | key-value filters | XOR | of one and two codes |
+//! | `greedy` | [`Kbf`](crate::Kbf), [`kv`](crate::kv) | XOR | of one and two codes |
+//! | `algebraic`, over the field of `gf2` | [`kv`](crate::kv) | XOR | of one and two codes |
 //! | `bose_chowla` | [`Bhbf`](crate::Bhbf) | modulo 4095 | of up to three codes |
 //!
 //! `greedy_search` is the search that found the greedy codes, `regression` how an index is found in

@@ -115,15 +115,20 @@ impl Decoder<'_> {
     }
 
     /// The same where no cell has fewer than three keys, but for those whose codes cancel: every value is
-    /// tried.
+    /// tried on the first cell with three.
     #[cold]
     fn among_all(&self, cells: &[KeyCell]) -> Answer<u32> {
-        let threes: Vec<KeyCell> = cells.iter().filter(|cell| cell.count == 3).copied().collect();
         let values = self.assigned as usize;
-        let is_worth_it = !threes.is_empty() && values <= ENUMERATED_MAX;
-        match is_worth_it || values <= Answer::<u32>::ONE_OF_MAX {
-            true => self.among(0..self.assigned, &threes),
-            false => Answer::Undecided,
+        match cells.iter().find(|cell| cell.count == 3) {
+            Some(three) if values <= ENUMERATED_MAX => {
+                let codes = self.codes.in_sum_of_three(three.sum).into_iter();
+                let mut left: Vec<u32> =
+                    codes.map(|index| self.unsalted(index, three.salt)).collect();
+                left.sort_unstable();
+                self.among(left.into_iter(), cells)
+            }
+            _ if values <= Answer::<u32>::ONE_OF_MAX => self.among(0..self.assigned, cells),
+            _ => Answer::Undecided,
         }
     }
 

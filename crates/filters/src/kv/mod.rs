@@ -47,7 +47,7 @@
 //!
 //! * A query answers [`Absent`](Answer::Absent), [`Found`](Answer::Found), [`OneOf`](Answer::OneOf) some
 //!   candidates, or [`Undecided`](Answer::Undecided). **The value of a key that is in the store is always
-//!   among the candidates**: errors are one-sided, which is what makes a maplet (arXiv 2510.05518).
+//!   among the candidates**: errors are one-sided, which is what makes a maplet.
 //!   [Joint decoding](Decoding::Joint) also lists candidates where the papers' options decide nothing,
 //!   and finds that cells contradict each other, which proves that a key is absent.
 //! * At most p of the absent keys get another answer than `Absent`, and at most p of the keys in the
@@ -55,14 +55,15 @@
 //!   distribution of values.
 //! * What breaks this: a key inserted twice ([`inserts_of_present`](KvStats::inserts_of_present) counts
 //!   insertions of keys that seem to be there), and an update or a deletion of a key that is not in the
-//!   store but is a false positive, which damages the keys it shares cells with. The latter cannot be
-//!   detected, let alone prevented, by any filter that does not store its keys (arXiv 2412.19249): who
-//!   deletes has to know that the key is there.
+//!   store but is a false positive, which damages the keys it shares cells with. The latter cannot be made
+//!   safe in a structure that does not store its keys (see arXiv 2412.19249): whoever updates or deletes
+//!   has to know that the key is there.
 //! * An update or a deletion needs the old value. Where that is undecided, nothing is written, the
 //!   caller is told ([`Write::Undecided`]) and it is counted; the key keeps its value. A counter at its
 //!   maximum stays there: its cell says nothing any more, which costs accuracy and is counted.
 //! * Keys have 1 byte to 1 MiB (exclusive), values up to as much; V values at most, fixed when the store
-//!   is made: up to 16,383 in cells of 32 bits, 2^24 − 1 in cells of 64.
+//!   is made: up to 16,383 in cells of 32 bits, 2^24 − 1 in cells of 64. A value that no key has any more
+//!   keeps its place.
 //! * Not concurrent: one writer, or any number of readers.
 //!
 //! # Implementation
@@ -88,7 +89,8 @@
 //! Xiong et al., *kBF: a Bloom Filter for Key-Value Storage with an Application on Approximate State
 //! Machines* (INFOCOM 2014), and *kBF: Towards Approximate and Bloom Filter based Key-Value Storage for
 //! Cloud Computing Systems* (IEEE Transactions on Cloud Computing), "the papers". Joint decoding, salt and
-//! algebraic codes are not theirs.
+//! algebraic codes are not theirs. Bender et al., *Time To Replace Your Filter: How Maplets Simplify System
+//! Design* (arXiv 2510.05518).
 
 mod answer;
 mod cells;

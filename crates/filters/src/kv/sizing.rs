@@ -41,7 +41,7 @@ impl Shape {
     /// The largest load at which neither error exceeds the rate: both grow with the load.
     pub(super) fn load_for(&self, hashes: usize, rate: f64) -> f64 {
         let (mut low, mut high) = (0.0, 16.0);
-        for _ in 0..60 {
+        for _ in 0..40 {
             let load = (low + high) / 2.0;
             let errors = self.errors(hashes, load);
             let holds = errors.false_positive <= rate && errors.undecided <= rate;
