@@ -60,7 +60,7 @@ pub struct CreateArgs {
     #[arg(long, value_name = "K", requires = "cells")]
     hashes: Option<usize>,
 
-    /// The structure: kbf can be joined and compressed, fcf takes a fifth of the memory [default: kbf]
+    /// Structure: kbf can be joined and compressed, fcf takes a fifth of the memory [default: kbf]
     #[arg(long, value_enum)]
     store: Option<StoreName>,
 

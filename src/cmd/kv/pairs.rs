@@ -29,7 +29,7 @@ pub enum Format {
     Tsv,
     /// Two fields with a comma between, in quotation marks where needed (RFC 4180)
     Csv,
-    /// An object per line, {"key": …, "value": …}: strings or integers; other names are ignored
+    /// An object per line, {"key": …, "value": …}, of strings or integers
     Jsonl,
 }
 
