@@ -10,7 +10,7 @@
 //!
 //! | layer | where | what |
 //! |---|---|---|
-//! | crates | [`acsm_filters`] | `crates/filters`: `Store` and its structures (exact, dbf, sbf, kbf, bhbf, fcf), aging, sizing, keyed digests, snapshots |
+//! | crates | [`acsm_filters`] | `crates/filters`: `Store` and its structures (exact, dbf, sbf, kbf, bhbf, fcf), aging, sizing, keyed digests, key-value stores, snapshots |
 //! | | [`acsm_model`] | `crates/model`: closed forms for the errors of the structures |
 //! | A vocabulary | [`time`] | nanoseconds, from packets |
 //! | | [`units`] | numbers as people write them |

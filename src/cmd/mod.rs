@@ -11,7 +11,8 @@
 //! | `output`, `stderr`, `progress` | standard output for data, standard error for messages and progress |
 //! | `signals` | stopping and reloading by signals |
 //!
-//! Exit codes: 0 done, 1 failed, 2 wrong usage (errors of clap, and [`Usage`]).
+//! Exit codes: 0 done, 1 failed, 2 wrong usage (errors of clap, and [`Usage`]); of `kv`, 3 if a key was
+//! not found.
 
 mod alert_destination;
 mod compare;
@@ -21,6 +22,7 @@ mod generate;
 mod input_args;
 mod inspect;
 mod interfaces;
+mod kv;
 mod live;
 mod man;
 mod output;
@@ -61,6 +63,7 @@ Examples, one per command:
   acsm interfaces                              interfaces, and whether capture is permitted
   acsm generate -o day.pcap --attacks all      a synthetic trace, with ground truth
   acsm rules show tcp-connection               the rules of the alerts: a template for your own
+  acsm kv create -o groups.kv products.tsv     an approximate key-value store in a file
   acsm completions bash                        a completion script for your shell
   acsm man                                     the manual pages
 
@@ -84,6 +87,7 @@ enum Command {
     Interfaces(interfaces::InterfacesArgs),
     Generate(generate::Args),
     Rules(rules::RulesArgs),
+    Kv(kv::KvArgs),
     Completions(completions::CompletionsArgs),
     Man(man::ManArgs),
 }
@@ -104,6 +108,7 @@ pub fn run(arguments: Vec<OsString>) -> anyhow::Result<ExitCode> {
         Command::Interfaces(args) => interfaces::run(&args),
         Command::Generate(args) => generate::run(args),
         Command::Rules(args) => rules::run(args),
+        Command::Kv(args) => kv::run(&args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),
     }

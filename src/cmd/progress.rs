@@ -1,4 +1,4 @@
-//! The progress bar on standard error while captures are read, and the stopwatch for durations shown.
+//! The progress bar on standard error while an input is read, and the stopwatch for durations shown.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -12,41 +12,50 @@ use crate::capture::file::ReadProgress;
 const REDRAWS_PER_SECOND: u8 = 10;
 
 const KNOWN_TOTAL: &str =
-    "{bar:30} {bytes} of {total_bytes}, {packets}, {packets_per_second}, {eta} left";
-const UNKNOWN_TOTAL: &str = "{spinner} {bytes}, {packets}, {packets_per_second}, {elapsed}";
+    "{bar:30} {bytes} of {total_bytes}, {items}, {items_per_second}, {eta} left";
+const UNKNOWN_TOTAL: &str = "{spinner} {bytes}, {items}, {items_per_second}, {elapsed}";
 
 /// Shows the progress of reading: a bar, or a spinner if the total is unknown (pipes).
 ///
 /// Nothing is shown unless stderr is a terminal. The reading loop calls [`tick`](Self::tick) every
-/// few thousand packets; dropping it clears the line.
+/// few thousand items, which are packets or pairs; dropping it clears the line.
 pub(crate) struct Progress {
     bar: ProgressBar,
     read: Arc<ReadProgress>,
-    packets: Arc<AtomicU64>,
+    items: Arc<AtomicU64>,
 }
 
 impl Progress {
-    /// Starts a bar for what `read` counts; `quiet` hides it.
+    /// Starts a bar for what `read` counts, with packets as items; `quiet` hides it.
     pub(crate) fn new(read: Arc<ReadProgress>, quiet: bool) -> Self {
+        Progress::of_items("packets", read, quiet)
+    }
+
+    /// The same for items of this name.
+    pub(crate) fn of_items(name: &'static str, read: Arc<ReadProgress>, quiet: bool) -> Self {
         let target = match quiet {
             true => ProgressDrawTarget::hidden(),
             // hides itself if stderr is not a terminal
             false => ProgressDrawTarget::stderr_with_hz(REDRAWS_PER_SECOND),
         };
-        Progress::with_target(read, target)
+        Progress::with_target(name, read, target)
     }
 
-    fn with_target(read: Arc<ReadProgress>, target: ProgressDrawTarget) -> Self {
-        let packets = Arc::new(AtomicU64::new(0));
+    fn with_target(
+        name: &'static str,
+        read: Arc<ReadProgress>,
+        target: ProgressDrawTarget,
+    ) -> Self {
+        let items = Arc::new(AtomicU64::new(0));
         let template = if read.total_bytes().is_some() { KNOWN_TOTAL } else { UNKNOWN_TOTAL };
         let bar = ProgressBar::with_draw_target(read.total_bytes(), target);
         // a constant template; if it did not parse, the default style would do
         let style = ProgressStyle::with_template(template)
             .unwrap_or_else(|_| ProgressStyle::default_bar())
-            .with_key("packets", count_key(&packets))
-            .with_key("packets_per_second", rate_key(&packets));
+            .with_key("items", count_key(name, &items))
+            .with_key("items_per_second", rate_key(&items));
         bar.set_style(style);
-        Progress { bar, read, packets }
+        Progress { bar, read, items }
     }
 
     /// Lets `write` write to standard error, above the bar.
@@ -54,9 +63,9 @@ impl Progress {
         self.bar.suspend(write);
     }
 
-    /// Updates the number of packets read so far; redraws if due.
-    pub(crate) fn tick(&self, packets: u64) {
-        self.packets.store(packets, Ordering::Relaxed);
+    /// Updates the number of items read so far; redraws if due.
+    pub(crate) fn tick(&self, items: u64) {
+        self.items.store(items, Ordering::Relaxed);
         self.bar.set_position(self.read.read_bytes());
     }
 }
@@ -68,22 +77,23 @@ impl Drop for Progress {
 }
 
 fn count_key(
-    packets: &Arc<AtomicU64>,
+    name: &'static str,
+    items: &Arc<AtomicU64>,
 ) -> impl Fn(&ProgressState, &mut dyn std::fmt::Write) + Clone + Send + Sync + 'static {
-    let packets = Arc::clone(packets);
+    let items = Arc::clone(items);
     move |_, out| {
-        let count = HumanCount(packets.load(Ordering::Relaxed));
-        let _ = write!(out, "{count} packets");
+        let count = HumanCount(items.load(Ordering::Relaxed));
+        let _ = write!(out, "{count} {name}");
     }
 }
 
 fn rate_key(
-    packets: &Arc<AtomicU64>,
+    items: &Arc<AtomicU64>,
 ) -> impl Fn(&ProgressState, &mut dyn std::fmt::Write) + Clone + Send + Sync + 'static {
-    let packets = Arc::clone(packets);
+    let items = Arc::clone(items);
     move |state, out| {
         let seconds = state.elapsed().as_secs_f64().max(0.001);
-        let rate = packets.load(Ordering::Relaxed) as f64 / seconds;
+        let rate = items.load(Ordering::Relaxed) as f64 / seconds;
         let _ = write!(out, "{}/s", HumanCount(rate as u64));
     }
 }
@@ -141,7 +151,8 @@ mod tests {
     fn drawn(total_bytes: Option<u64>) -> String {
         let screen = Screen::default();
         let target = ProgressDrawTarget::term_like(Box::new(screen.clone()));
-        let progress = Progress::with_target(Arc::new(ReadProgress::new(total_bytes)), target);
+        let progress =
+            Progress::with_target("packets", Arc::new(ReadProgress::new(total_bytes)), target);
         progress.tick(1_234_567);
         progress.bar.force_draw();
         screen.0.lock().unwrap().clone()

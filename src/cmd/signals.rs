@@ -22,8 +22,12 @@ pub fn stop_or_end_on_signals(
             .and_then(|_| signal_hook::flag::register(signal, Arc::clone(stop)))
             .context("cannot handle signals")?;
     }
-    // With a handler, exceeding the file size limit is an error of the write, which leaves whole
-    // lines; by default the signal would end the process in the middle of one.
+    survive_file_size_limit()
+}
+
+/// With a handler, exceeding the limit on the size of files is an error of the write, after which whole
+/// lines and no temporary files are left; by default the signal would end the process.
+pub fn survive_file_size_limit() -> anyhow::Result<()> {
     #[cfg(unix)]
     signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default())
         .context("cannot handle signals")?;

@@ -4,6 +4,7 @@ mod compare;
 mod compare_page;
 mod corpus;
 mod generate;
+mod kv;
 mod plan;
 mod replay;
 mod rules_command;

@@ -123,6 +123,32 @@ fn compare_prints_the_keys_that_are_documented() {
 }
 
 #[test]
+fn kv_prints_the_keys_that_are_documented() {
+    let json = document("json.md");
+    let folder = tempfile::tempdir().unwrap();
+    let [pairs, store] = ["pairs.tsv", "store.kv"].map(|name| folder.path().join(name));
+    let [pairs, store] = [&pairs, &store].map(|path| path.to_str().unwrap());
+    let lines = |line: fn(u32) -> String| (0..400).map(line).collect::<String>();
+    fs::write(pairs, lines(|key| format!("key {key}\tvalue {}\n", key % 200))).unwrap();
+    acsm(&["kv", "create", "-q", "-o", store, "--seed", "1", pairs]);
+    let checked = acsm(&["kv", "info", "--json", store, "--check", pairs]);
+    let told = first_column(section(&json, "`kv info --json`"));
+    assert_same(told, &paths_of_document(&checked));
+
+    // Smaller, so that some have several candidates.
+    acsm(&["kv", "compress", "-q", store, "-o", store]);
+    acsm(&["kv", "compress", "-q", store, "-o", store]);
+    let mut get = Command::new(env!("CARGO_BIN_EXE_acsm"));
+    get.args(["kv", "get", "--json", store]).args((0..400).map(|key| format!("key {key}")));
+    let answers = get.output().unwrap().stdout;
+    let mut real = BTreeSet::new();
+    for line in answers.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
+        real.extend(paths_of_document(line));
+    }
+    assert_same(first_column(section(&json, "`kv get --json`")), &real);
+}
+
+#[test]
 fn alerts_have_the_keys_that_are_documented() {
     let json = document("json.md");
     // What the capture cannot show: VLAN tags, flags that were not sent, the end of a cool-down.

@@ -33,5 +33,6 @@ mod source;
 mod unknown_format;
 
 pub use buffer::MAX_CAPTURED_BYTES;
+pub(crate) use read_ahead::CountedInput;
 pub use read_ahead::ReadProgress;
 pub use source::{FileSource, TimeWindow};

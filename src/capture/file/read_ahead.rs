@@ -162,7 +162,7 @@ impl ReadProgress {
 }
 
 /// Counts the bytes read through it: one atomic addition per block, none per packet.
-pub(super) struct CountedInput<R> {
+pub(crate) struct CountedInput<R> {
     input: R,
     progress: Arc<ReadProgress>,
 }
