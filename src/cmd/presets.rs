@@ -5,8 +5,8 @@ use clap::ValueEnum;
 use crate::flow::FlowKeyKind;
 use crate::machine::Preset;
 use crate::time::NANOS_PER_SEC;
-use acsm_filters::Backend;
 use acsm_filters::pending::PendingTable;
+use acsm_filters::{Backend, LayoutKind};
 
 /// Presets by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -56,7 +56,20 @@ impl PresetName {
         match (self, backend) {
             // Where fingerprints match, a forged RST closes the flow of somebody else.
             (PresetName::Operator, Backend::Fcf) => 5e-5,
+            // A connection that is taken for another one takes counts from the cells of others when it
+            // ends. In a dbf the rate is that of one test, and a lookup makes one per state.
+            (PresetName::Operator, Backend::Sbf) => 0.003,
+            (PresetName::Operator, Backend::Dbf) => 3e-5,
             _ => 0.01,
+        }
+    }
+
+    /// Where the cells of a flow lie.
+    pub fn layout(self, backend: Backend) -> LayoutKind {
+        match (self, backend) {
+            // All states of a flow share its lines: where these are crowded, all tests err at once.
+            (PresetName::Operator, Backend::Dbf) => LayoutKind::Spread,
+            _ => LayoutKind::best_for(backend),
         }
     }
 

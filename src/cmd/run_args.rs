@@ -107,10 +107,11 @@ impl RunArgs {
         }
         let (preset, keyer) = (self.rules.preset, self.rules.keyer(seed));
         let active = self.rules.active(keyer.kind)?;
-        let states = active.rules.machine.states().len();
+        let machine = &active.rules.machine;
+        let (states, held) = (machine.states().len(), machine.held());
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let plan = RunPlan {
-            store: self.store.spec(preset, states),
+            store: self.store.spec(preset, states, held),
             active: Arc::new(active),
             keyer,
             phase: self.store.shape.phase(preset),

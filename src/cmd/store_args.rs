@@ -11,7 +11,7 @@ use crate::units::{parse_bytes, parse_count, parse_duration_nanos, parse_share};
 use acsm_filters::pending::PendingTable;
 use acsm_filters::{
     Backend, Budget, Expire, KbfDecode, LayoutKind, RecycleAt, SbfRules, Setting, SpecError,
-    StoreSpec, UnknownLayout,
+    StateSet, StoreSpec, UnknownLayout,
 };
 
 /// Heading of the options for comparison with the papers.
@@ -289,12 +289,13 @@ impl From<ExpireName> for Expire {
 }
 
 impl StoreArgs {
-    /// The store that the options specify, for a machine of this many states.
-    pub fn spec(&self, preset: PresetName, states: usize) -> StoreSpec {
+    /// The store that the options specify, for a machine of this many states, of which a pending table
+    /// holds some.
+    pub fn spec(&self, preset: PresetName, states: usize, held: StateSet) -> StoreSpec {
         let backend = self.backend.map_or(preset.backend(), Backend::from);
         let pending = self.pending_slots(preset);
         StoreSpec {
-            layout: self.shape.layout.unwrap_or(LayoutKind::best_for(backend)),
+            layout: self.shape.layout.unwrap_or(preset.layout(backend)),
             flows: self.flows,
             budget: match self.memory {
                 Some(bytes) => Budget::MemoryBytes(bytes.saturating_sub(pending_bytes(pending))),
@@ -311,6 +312,7 @@ impl StoreArgs {
             },
             dbf_counters: !self.no_counters,
             pending,
+            held: pending.map_or(StateSet::EMPTY, |_| held),
             ..self.shape.spec(backend, states)
         }
     }
@@ -385,7 +387,7 @@ mod tests {
     /// The options on a command line, and the store of the operator's preset.
     fn operator(line: &str) -> (StoreArgs, StoreSpec) {
         let Line { store } = Line::parse_from(["acsm"].into_iter().chain(line.split(' ')));
-        let spec = store.spec(PresetName::Operator, 14);
+        let spec = store.spec(PresetName::Operator, 14, StateSet::EMPTY);
         (store, spec)
     }
 

@@ -50,7 +50,8 @@ impl ActiveRules {
 fn described(state: &StateInfo) -> String {
     let end = state.end.map_or(String::new(), |end| format!(" ({end:?})"));
     let half_open = if state.half_open { " (half-open)" } else { "" };
-    format!("{}{end}{half_open}", state.name)
+    let over = if state.lingering { " (over)" } else { "" };
+    format!("{}{end}{half_open}{over}", state.name)
 }
 
 /// Counts by rule, carried over to other rules by the rules' names. The count of a rule that is

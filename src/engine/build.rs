@@ -11,7 +11,7 @@ use acsm_filters::memory::Arena;
 use acsm_filters::pending::PendingTable;
 use acsm_filters::{
     Backend, Bhbf, BhbfRule, Budget, Dbf, Erase, Exact, Expire, Fcf, HALVES, Kbf, KbfRule,
-    Recycling, STAMPS, Sbf, SbfRule, Sizing, Store, StoreError, StoreSpec, UNTIMED,
+    Recycling, STAMPS, Sbf, SbfRule, Sizing, Store, StoreError, StoreSpec, StoredStates, UNTIMED,
 };
 
 /// The shards of a store, all empty.
@@ -53,12 +53,15 @@ impl Builder<'_> {
             (Backend::Kbf, 16) => self.kbf::<16>(),
             (Backend::Kbf, _) => self.kbf::<32>(),
             (Backend::Bhbf, _) => self.bhbf(),
+            (Backend::Dbf, 4) => self.dbf::<4>(),
             (Backend::Dbf, 2) => self.dbf::<2>(),
             (Backend::Dbf, _) => self.dbf::<1>(),
             (Backend::Fcf, _) if timed => {
-                self.with(Fcf::<true>::new_in(arena, spec.states, sizing)?)
+                self.filter(Fcf::<true>::new_in(arena, spec.stored_states(), sizing)?)
             }
-            (Backend::Fcf, _) => self.with(Fcf::<false>::new_in(arena, spec.states, sizing)?),
+            (Backend::Fcf, _) => {
+                self.filter(Fcf::<false>::new_in(arena, spec.stored_states(), sizing)?)
+            }
         }
     }
 
@@ -66,10 +69,10 @@ impl Builder<'_> {
         let rule = SbfRule::<BITS>::for_spec(self.spec);
         match self.spec.expire {
             Expire::Timer => {
-                self.with(Sbf::<BITS, HALVES>::new_in(&self.arena, rule, &self.sizing)?)
+                self.filter(Sbf::<BITS, HALVES>::new_in(&self.arena, rule, &self.sizing)?)
             }
             Expire::Stamps => {
-                self.with(Sbf::<BITS, STAMPS>::new_in(&self.arena, rule, &self.sizing)?)
+                self.filter(Sbf::<BITS, STAMPS>::new_in(&self.arena, rule, &self.sizing)?)
             }
             _ => self.recycling(|| Sbf::<BITS, UNTIMED>::new_in(&self.arena, rule, &self.sizing)),
         }
@@ -80,30 +83,31 @@ impl Builder<'_> {
         let rule = || shared().clone();
         match self.spec.expire {
             Expire::Timer => {
-                self.with(Kbf::<BITS, HALVES>::new_in(&self.arena, rule(), &self.sizing)?)
+                self.filter(Kbf::<BITS, HALVES>::new_in(&self.arena, rule(), &self.sizing)?)
             }
             Expire::Stamps => {
-                self.with(Kbf::<BITS, STAMPS>::new_in(&self.arena, rule(), &self.sizing)?)
+                self.filter(Kbf::<BITS, STAMPS>::new_in(&self.arena, rule(), &self.sizing)?)
             }
             _ => self.recycling(|| Kbf::<BITS, UNTIMED>::new_in(&self.arena, rule(), &self.sizing)),
         }
     }
 
     fn bhbf(&self) -> BuiltShard {
-        let rule = BhbfRule::new(self.spec.states);
+        let rule = BhbfRule::new(self.spec.stored_states());
         match self.spec.expire {
-            Expire::Timer => self.with(Bhbf::<HALVES>::new_in(&self.arena, rule, &self.sizing)?),
-            Expire::Stamps => self.with(Bhbf::<STAMPS>::new_in(&self.arena, rule, &self.sizing)?),
+            Expire::Timer => self.filter(Bhbf::<HALVES>::new_in(&self.arena, rule, &self.sizing)?),
+            Expire::Stamps => self.filter(Bhbf::<STAMPS>::new_in(&self.arena, rule, &self.sizing)?),
             _ => self.recycling(|| Bhbf::<UNTIMED>::new_in(&self.arena, rule, &self.sizing)),
         }
     }
 
     fn dbf<const BITS: u32>(&self) -> BuiltShard {
-        let Builder { spec: StoreSpec { states, .. }, sizing, arena, .. } = self;
+        let Builder { sizing, arena, .. } = self;
+        let states = self.spec.stored_states();
         match self.spec.expire {
-            Expire::Timer => self.with(Dbf::<BITS, HALVES>::new_in(arena, *states, sizing)?),
-            Expire::Stamps => self.with(Dbf::<BITS, STAMPS>::new_in(arena, *states, sizing)?),
-            _ => self.recycling(|| Dbf::<BITS, UNTIMED>::new_in(arena, *states, sizing)),
+            Expire::Timer => self.filter(Dbf::<BITS, HALVES>::new_in(arena, states, sizing)?),
+            Expire::Stamps => self.filter(Dbf::<BITS, STAMPS>::new_in(arena, states, sizing)?),
+            _ => self.recycling(|| Dbf::<BITS, UNTIMED>::new_in(arena, states, sizing)),
         }
     }
 
@@ -112,7 +116,15 @@ impl Builder<'_> {
     where
         S: Store<Key = ()> + Erase + 'static,
     {
-        self.with(Recycling::new(&self.sizing, make)?)
+        self.filter(Recycling::new(&self.sizing, make)?)
+    }
+
+    /// A shard with this filter, which has no room for states that are never stored.
+    fn filter<S>(&self, filter: S) -> BuiltShard
+    where
+        S: Store<Key = ()> + 'static,
+    {
+        self.with(StoredStates::new(filter, self.spec))
     }
 
     /// A shard with this store, behind a pending table if there is to be one.

@@ -233,20 +233,20 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
                 self.touch(index, &place, &found, stamp(Some(state)));
                 Some(state)
             }
-            (Lookup::Known(_), Next::Go(state)) => match self.pending {
+            (Lookup::DontKnow, _) if !S::WRITES_WITHOUT_OLD_STATE => {
+                self.touch(index, &place, &found, stamp(None));
+                None
+            }
+            (Lookup::Known(_) | Lookup::DontKnow, Next::Go(state)) => match self.pending {
                 Some(_) if work.rules.held[state.index()] => {
                     self.retire(work, index, event, (&place, &found), state)
                 }
                 _ => self.modify(index, &place, &found, (state, stamp(Some(state)))),
             },
-            (Lookup::DontKnow, Next::Go(state)) if S::WRITES_WITHOUT_OLD_STATE => {
-                self.modify(index, &place, &found, (state, stamp(Some(state))))
-            }
-            (Lookup::Known(_), Next::Delete) => self.delete(index, &place, &found, now),
-            (Lookup::DontKnow, Next::Delete) if S::WRITES_WITHOUT_OLD_STATE => {
+            (Lookup::Known(_) | Lookup::DontKnow, Next::Delete) => {
                 self.delete(index, &place, &found, now)
             }
-            (Lookup::DontKnow, _) => {
+            (Lookup::DontKnow, Next::Keep) => {
                 self.touch(index, &place, &found, stamp(None));
                 None
             }

@@ -1,7 +1,7 @@
 //! The state machine as one table, with one access per packet.
 
 use crate::flow::{Direction, TcpFlags};
-use acsm_filters::{Lookup, State};
+use acsm_filters::{Lookup, State, StateSet};
 
 /// The input of a machine: eight flag bits, and whether the packet carries data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -145,6 +145,12 @@ impl Machine {
     pub fn half_open_or_over(&self) -> [bool; State::LIMIT] {
         let is = |state: &StateInfo| state.half_open || state.lingering;
         std::array::from_fn(|index| self.states.get(index).is_some_and(is))
+    }
+
+    /// The states that are half-open or over: where there is a pending table, it holds them.
+    pub fn held(&self) -> StateSet {
+        let is_held = self.half_open_or_over();
+        (0..State::LIMIT).filter(|&index| is_held[index]).filter_map(State::new).collect()
     }
 
     /// The name of a state; "?" if the machine does not have it.

@@ -222,6 +222,13 @@ const fn lanes_of<const BITS: u32>(cells: u64) -> u64 {
             let pairs = (eighths | eighths << 2) & 0x3333_3333_3333_3333;
             ((pairs | pairs << 1) & 0x5555_5555_5555_5555) * 3
         }
+        4 => {
+            let cells = cells & 0xffff;
+            let halves = (cells | cells << 24) & 0x0000_00ff_0000_00ff;
+            let quarters = (halves | halves << 12) & 0x000f_000f_000f_000f;
+            let eighths = (quarters | quarters << 6) & 0x0303_0303_0303_0303;
+            ((eighths | eighths << 3) & 0x1111_1111_1111_1111) * 0xf
+        }
         8 => {
             let cells = cells & 0xff;
             let halves = (cells | cells << 28) & 0x0000_000f_0000_000f;
@@ -279,6 +286,7 @@ mod tests {
     fn lanes_are_what_a_loop_over_cells_makes_of_them() {
         check::<1>();
         check::<2>();
+        check::<4>();
         check::<8>();
         check::<16>();
         check::<32>();

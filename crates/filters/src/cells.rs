@@ -1,4 +1,4 @@
-//! Arrays of cells: fields of 1, 2, 8, 16 or 32 bits in [lines](crate::line).
+//! Arrays of cells: fields of 1, 2, 4, 8, 16 or 32 bits in [lines](crate::line).
 //!
 //! What an operation needs to know of a line, such as which cells are stale, is computed once for
 //! all cells that a flow has there.

@@ -27,9 +27,10 @@ pub struct DbfHandle {
     half: Half,
 }
 
-/// A direct Bloom filter with cells of `BITS` bits: 2-bit counters, or single bits.
+/// A direct Bloom filter with cells of `BITS` bits: counters of 2 bits, of 4 bits in two halves; or
+/// single bits.
 ///
-/// 41 bits per flow for a false-positive rate of 0.01 per test, in two halves or with stamps.
+/// 82 bits per flow for a false-positive rate of 0.01 per test in two halves, 41 with stamps.
 ///
 /// * One [test](Dbf::contains) of an absent element is positive with probability (1−e^{−kn/m})^k. A
 ///   lookup makes one test per state, and errs that many times as often.
@@ -44,7 +45,7 @@ pub struct DbfHandle {
 ///
 /// // One of 16 shards: 1,000 flows, at the default false-positive rate of 0.01 per test.
 /// let spec = StoreSpec { flows: 16_000, ..StoreSpec::new(Backend::Dbf, 6) };
-/// let mut shard = Dbf::<2, HALVES>::new(6, &spec.sizing()?)?;
+/// let mut shard = Dbf::<4, HALVES>::new(6, &spec.sizing()?)?;
 /// let key = HashKey::from_seed(1);
 /// let id = |flow: u64| FlowId(key.digest([flow]));
 /// let (now, open) = (Epoch(0), State::new(2).unwrap());
@@ -68,7 +69,7 @@ pub struct DbfHandle {
 /// | delete | count − 1 |
 /// | modify | count − 1 for the old state, count + 1 for the new one |
 ///
-/// A count at its maximum (3, or 1 for single bits) stays there until the cell ages. Lookup tests all
+/// A count at its maximum (3 or 15, or 1 for single bits) stays there until the cell ages. Lookup tests all
 /// states: none found: Absent; one: Known; several: DontKnow.
 ///
 /// With [halves](HALVES) a flow is looked up in the frozen half if the active one has it in no state,

@@ -79,6 +79,8 @@ pub struct KbfRule {
     codes: [u32; 2 * State::LIMIT],
     /// Salts are below it: 0 or 1 if there are none.
     salts: u32,
+    /// The states that can be in the store, with salts.
+    stored: Mask,
     /// One for all shards.
     decoder: Arc<Decoder>,
 }
@@ -107,13 +109,14 @@ impl KbfRule {
         for (code, found) in codes.iter_mut().zip(encodings.codes().iter().cycle()) {
             *code = *found;
         }
-        KbfRule { codes, salts: 0, decoder: Arc::new(Decoder::new(encodings, decode)) }
+        let decoder = Arc::new(Decoder::new(encodings, decode));
+        KbfRule { codes, salts: 0, stored: decoder.all_states, decoder }
     }
 
     /// The rule of a store of this kind with cells of this width.
     pub fn for_spec(spec: &StoreSpec, cell_bits: u32) -> KbfRule {
         match spec.has_salts() {
-            true => KbfRule::salted(spec.states, cell_bits),
+            true => KbfRule::salted(spec.states, cell_bits).for_states(spec.stored_states()),
             false => KbfRule::new(spec.states, spec.decode),
         }
     }
@@ -125,6 +128,12 @@ impl KbfRule {
         KbfRule { salts: states.min(State::LIMIT) as u32, ..rule }
     }
 
+    /// The same, if only this many of the states are ever stored: the others are not decoded.
+    fn for_states(self, stored: usize) -> KbfRule {
+        let all = self.decoder.all_states;
+        KbfRule { stored: all & ((1u32 << stored) - 1) as Mask, ..self }
+    }
+
     #[inline]
     fn code(&self, state: State, salt: u32) -> u32 {
         // Never wraps; it avoids a check per cell.
@@ -134,8 +143,8 @@ impl KbfRule {
     /// The states that every cell can contain, with the salts that the flow has there.
     #[inline]
     fn read_salted(&self, cells: &[u32], salts: impl Iterator<Item = u32>) -> Lookup {
-        let all = u32::from(self.decoder.all_states);
-        let possible = cells.iter().zip(salts).fold(all, |states, (&cell, salt)| {
+        let stored = u32::from(self.stored);
+        let possible = cells.iter().zip(salts).fold(stored, |states, (&cell, salt)| {
             let codes = u32::from(self.decoder.candidates(cell));
             states & (codes >> salt | codes << (self.salts - salt))
         });

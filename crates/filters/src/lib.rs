@@ -53,6 +53,7 @@
 //! | `dbf`, `fcf`, `exact` | the other structures |
 //! | [`pending`] | not a store: where flows wait until both of their ends have been heard |
 //! | `recycling` | stores that empty themselves |
+//! | `stored_states` | stores that hold only some of a machine's states |
 //! | [`snapshot`], `saved_spec` | structures saved in a container of sections, with the specification of a store |
 //! | `static_set` | not a store of flows: Bloom-α, for sets that never change |
 //! | [`kv`] | not a store of flows: maplets from byte strings to byte strings |
@@ -95,6 +96,7 @@ mod state;
 mod static_set;
 mod stats;
 mod store;
+mod stored_states;
 
 pub use aging::{Epoch, HALVES, STAMPS, Stamp, UNTIMED};
 pub use bhbf::{Bhbf, BhbfRule};
@@ -113,10 +115,11 @@ pub use recycling::{Erase, Recycling, RecyclingHandle};
 pub use rng::Random;
 pub use sbf::{Sbf, SbfRule};
 pub use spec::*;
-pub use state::{Lookup, State};
+pub use state::{Lookup, State, StateSet};
 pub use static_set::{Membership, StaticSet, StaticSetSpec};
 pub use stats::StoreStats;
 pub use store::{Found, Insertion, Lines, Store};
+pub use stored_states::StoredStates;
 
 /// Runs the example of the README.
 #[cfg(doctest)]

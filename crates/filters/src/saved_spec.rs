@@ -43,12 +43,13 @@ impl StoreSpec {
     }
 
     /// All settings by name; and all sizes, if there is such a store.
-    fn settings(&self, sizing: Option<&Sizing>) -> [(&'static str, String); 19] {
+    fn settings(&self, sizing: Option<&Sizing>) -> [(&'static str, String); 20] {
         let size = |of: fn(&Sizing) -> u64| sizing.map_or(0, of).to_string();
         // Without `..`, so that a new setting is not forgotten here.
         let StoreSpec {
             backend,
             states,
+            held,
             flows,
             budget,
             hashes,
@@ -65,6 +66,7 @@ impl StoreSpec {
         [
             ("backend", backend.name().to_owned()),
             ("states", states.to_string()),
+            ("held", format!("{held:?}")),
             ("flows", flows.to_string()),
             ("budget", format!("{budget:?}")),
             ("hashes_given", format!("{hashes:?}")),
@@ -113,7 +115,7 @@ mod tests {
         let section = input.section(SectionKind::STORE_SPEC).unwrap();
         assert_eq!(
             String::from_utf8(section.content).unwrap(),
-            "backend kbf\nstates 6\nflows 1000\nbudget FpRate(0.01)\nhashes_given None\n\
+            "backend kbf\nstates 6\nheld StateSet(0)\nflows 1000\nbudget FpRate(0.01)\nhashes_given None\n\
              cell_bits_given None\nlayout spread\nexpire timer\nrecycle_at None\nretain true\n\
              sbf Stateful\ndecode AllPairs\ndbf_counters true\npending Some(131072)\ncells 9632\n\
              hashes 7\ncell_bits 8\ncells_per_line 30\nbits 172032\n"

@@ -26,6 +26,31 @@ impl State {
     }
 }
 
+/// Some of the states of a machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct StateSet(u16);
+
+impl StateSet {
+    /// No state.
+    pub const EMPTY: StateSet = StateSet(0);
+
+    /// Whether a state is one of them.
+    pub const fn contains(self, state: State) -> bool {
+        self.0 >> state.index() & 1 == 1
+    }
+
+    /// How many they are.
+    pub const fn count(self) -> usize {
+        self.0.count_ones() as usize
+    }
+}
+
+impl FromIterator<State> for StateSet {
+    fn from_iter<I: IntoIterator<Item = State>>(states: I) -> StateSet {
+        StateSet(states.into_iter().fold(0, |set, state| set | 1 << state.index()))
+    }
+}
+
 /// What a store answers when it is asked for a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Lookup {

@@ -167,7 +167,7 @@ impl Theory {
             // Nothing is predicted for a capped table: which flows it evicted is unknown.
             Storage::Entries => ErrorRates::default(),
             Storage::Slots => {
-                let fingerprints = fcf_fingerprints(sizing.cell_bits, spec.states.max(1));
+                let fingerprints = fcf_fingerprints(sizing.cell_bits, spec.stored_states().max(1));
                 let load = flows / sizing.cells.max(1) as f64;
                 slot_errors(fingerprints, load, &self.traffic.mix)
             }

@@ -321,7 +321,7 @@ fn bhbf<const AGING: u8>(spec: &StoreSpec, sizing: &Sizing) -> Bhbf<AGING> {
     Bhbf::new(BhbfRule::new(spec.states), sizing).unwrap()
 }
 
-fn dbf<const AGING: u8>(spec: &StoreSpec, sizing: &Sizing) -> Dbf<2, AGING> {
+fn dbf<const BITS: u32, const AGING: u8>(spec: &StoreSpec, sizing: &Sizing) -> Dbf<BITS, AGING> {
     Dbf::new(spec.states, sizing).unwrap()
 }
 
@@ -339,7 +339,7 @@ fn of_cell_filters_with_halves() {
     filter_agrees(halves(Backend::Kbf), kbf::<16, HALVES>, kbf::<16, HALVES>);
     filter_agrees(halves(Backend::Sbf), sbf::<HALVES>, sbf::<HALVES>);
     filter_agrees(halves(Backend::Bhbf), bhbf::<HALVES>, bhbf::<HALVES>);
-    filter_agrees(halves(Backend::Dbf), dbf::<HALVES>, dbf::<HALVES>);
+    filter_agrees(halves(Backend::Dbf), dbf::<4, HALVES>, dbf::<4, HALVES>);
 }
 
 #[test]
@@ -382,10 +382,10 @@ fn of_bhbf() {
 #[test]
 fn of_dbf() {
     let timed = |lines| spec(Backend::Dbf, MANY_STATES, Expire::Stamps, lines);
-    filter_agrees(timed, dbf::<STAMPS>, dbf::<STAMPS>);
+    filter_agrees(timed, dbf::<2, STAMPS>, dbf::<2, STAMPS>);
     let phased = |lines| spec(Backend::Dbf, MANY_STATES, Expire::TwoPhase, lines);
-    filter_agrees(phased, dbf::<UNTIMED>, |spec, sizing| {
-        Recycling::new(sizing, || Ok(dbf::<UNTIMED>(spec, sizing))).unwrap()
+    filter_agrees(phased, dbf::<2, UNTIMED>, |spec, sizing| {
+        Recycling::new(sizing, || Ok(dbf::<2, UNTIMED>(spec, sizing))).unwrap()
     });
 }
 

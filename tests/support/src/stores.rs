@@ -53,7 +53,7 @@ pub fn with_store<V: StoreVisitor>(spec: &StoreSpec, visitor: V) -> Result<V::Ou
         (Backend::Kbf, Expire::Timer) => visitor.visit(|| Kbf::<8, HALVES>::new(kbf(), sizing)),
         (Backend::Sbf, Expire::Timer) => visitor.visit(|| Sbf::<8, HALVES>::new(sbf, sizing)),
         (Backend::Bhbf, Expire::Timer) => visitor.visit(|| Bhbf::<HALVES>::new(bhbf, sizing)),
-        (Backend::Dbf, Expire::Timer) => visitor.visit(|| Dbf::<2, HALVES>::new(states, sizing)),
+        (Backend::Dbf, Expire::Timer) => visitor.visit(|| Dbf::<4, HALVES>::new(states, sizing)),
         (Backend::Kbf, _) => recycling(sizing, visitor, || Kbf::<8, UNTIMED>::new(kbf(), sizing)),
         (Backend::Sbf, _) => recycling(sizing, visitor, || Sbf::<8, UNTIMED>::new(sbf, sizing)),
         (Backend::Bhbf, _) => recycling(sizing, visitor, || Bhbf::<UNTIMED>::new(bhbf, sizing)),

@@ -1,6 +1,6 @@
 //! The stores there are: one table with the name, description and capabilities of each.
 
-use super::{BHBF_CELL_BITS, BHBF_TABLE_COUNTS, kbf_cell_bits, kbf_code_bits};
+use super::{BHBF_CELL_BITS, BHBF_TABLE_COUNTS, Expire, kbf_cell_bits, kbf_code_bits};
 use crate::digest::FlowId;
 use crate::state::State;
 
@@ -52,7 +52,7 @@ pub struct StoreInfo {
     /// Whether the width of a cell can be chosen.
     pub cell_bits_can_be_chosen: bool,
     /// The width of the narrowest cells for a number of states, without stamps; 0 without cells.
-    pub narrowest_cell_bits: fn(states: usize) -> u32,
+    pub narrowest_cell_bits: fn(states: usize, expire: Expire) -> u32,
     /// Tables for decoding, in bits, for all shards together.
     pub table_bits: fn(states: usize) -> u64,
     /// Whether flows are distinguished by their full key; all others use the digest alone.
@@ -67,7 +67,7 @@ const CELLS: StoreInfo = StoreInfo {
     storage: Storage::Cells,
     approximate: true,
     cell_bits_can_be_chosen: false,
-    narrowest_cell_bits: |_| 0,
+    narrowest_cell_bits: |_, _| 0,
     table_bits: |_| 0,
     needs_full_key: false,
     writes_without_old_state: false,
@@ -99,7 +99,10 @@ impl Backend {
             Backend::Dbf => StoreInfo {
                 name: "dbf",
                 description: "Direct Bloom filter of (flow, state)",
-                narrowest_cell_bits: |_| 2, // a counter
+                // A counter. In a half it does not age before the half does, and must not stick.
+                narrowest_cell_bits: |_, expire| {
+                    if matches!(expire, Expire::Timer) { 4 } else { 2 }
+                },
                 ..CELLS
             },
             Backend::Sbf => StoreInfo {
@@ -107,7 +110,7 @@ impl Backend {
                 description: "Stateful Bloom filter, with \"don't know\"",
                 cell_bits_can_be_chosen: true,
                 // 16 states, "don't know", empty: 5 bits; and a 3-bit count.
-                narrowest_cell_bits: |_| 8,
+                narrowest_cell_bits: |_, _| 8,
                 writes_without_old_state: true,
                 ..CELLS
             },
@@ -115,7 +118,7 @@ impl Backend {
                 name: "kbf",
                 description: "Key-value Bloom filter: superimposed encodings of states",
                 cell_bits_can_be_chosen: true,
-                narrowest_cell_bits: |states| if kbf_cell_bits(states) <= 8 { 8 } else { 16 },
+                narrowest_cell_bits: |states, _| if kbf_cell_bits(states) <= 8 { 8 } else { 16 },
                 // For each shard, and for cells of one, two and three flows: a 16-bit mask per sum. (With
                 // salts the codes can be wider, and the shards share one table, which is smaller.)
                 table_bits: |states| SHARDS * 3 * (1 << kbf_code_bits(states)) * MASK_BITS,
@@ -124,7 +127,7 @@ impl Backend {
             Backend::Bhbf => StoreInfo {
                 name: "bhbf",
                 description: "B_h-sequence Bloom filter: sums of salted codes; 16-bit cells, few of them",
-                narrowest_cell_bits: |_| BHBF_CELL_BITS,
+                narrowest_cell_bits: |_, _| BHBF_CELL_BITS,
                 // One for all shards: a mask for each count, none included, and each 12-bit sum.
                 table_bits: |_| (u64::from(BHBF_TABLE_COUNTS) + 1) * (1 << 12) * MASK_BITS,
                 ..CELLS
@@ -150,8 +153,8 @@ impl Backend {
     }
 
     /// The width of its narrowest cells for this many states, without stamps; 0 without cells.
-    pub fn narrowest_cell_bits(self, states: usize) -> u32 {
-        (self.info().narrowest_cell_bits)(states)
+    pub fn narrowest_cell_bits(self, states: usize, expire: Expire) -> u32 {
+        (self.info().narrowest_cell_bits)(states, expire)
     }
 
     /// Whether answers can be wrong, and the number of live flows is an estimate.

@@ -44,6 +44,7 @@ pub use footprint::{
 pub use layout::{BLOCKED_LINES_LIMIT, LayoutKind, UnknownLayout};
 
 use crate::digest::FlowId;
+use crate::state::StateSet;
 
 /// What decides how much memory a store gets.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -82,6 +83,8 @@ pub struct StoreSpec {
     pub backend: Backend,
     /// How many states the machine has.
     pub states: usize,
+    /// States in which no flow is in the store: they are held by the pending table before it.
+    pub held: StateSet,
     /// Peak number of flows alive at once.
     pub flows: u64,
     /// Memory, or the error rate that decides how much.
@@ -181,6 +184,7 @@ impl StoreSpec {
         StoreSpec {
             backend,
             states,
+            held: StateSet::EMPTY,
             flows: 1_000_000,
             budget: Budget::FpRate(0.01),
             hashes: None,
@@ -194,5 +198,10 @@ impl StoreSpec {
             dbf_counters: true,
             pending: None,
         }
+    }
+
+    /// How many states of the machine can be in the store.
+    pub const fn stored_states(&self) -> usize {
+        self.states.saturating_sub(self.held.count())
     }
 }

@@ -40,7 +40,7 @@ impl StoreSpec {
         if self.flows == 0 {
             return Err(SpecError::NoFlows);
         }
-        if self.states == 0 || self.states > State::LIMIT {
+        if self.stored_states() == 0 || self.states > State::LIMIT {
             return Err(SpecError::States { states: self.states });
         }
         match self.budget {
@@ -124,7 +124,7 @@ impl StoreSpec {
     }
 
     fn resolve_cell_bits(&self) -> Result<u32, SpecError> {
-        let narrowest = self.backend.narrowest_cell_bits(self.states);
+        let narrowest = self.backend.narrowest_cell_bits(self.states, self.expire);
         let Some(bits) = self.cell_bits else {
             let without_counters = self.backend == Backend::Dbf && !self.dbf_counters;
             return Ok(if without_counters { 1 } else { narrowest });
@@ -260,9 +260,9 @@ impl StoreSpec {
         };
         // Bits that a line has left over make the slots wider, and the fingerprints longer.
         let needed = (fcf_slots(self.flows as f64) / lines).ceil().max(1.0) as usize;
-        let slot_bits = SlotFormat::widest(needed, self.states, self.expire).slot_bits();
+        let slot_bits = SlotFormat::widest(needed, self.stored_states(), self.expire).slot_bits();
         let fitting = fcf_slots_per_line(slot_bits, self.expire);
-        self.sized(&SlotFormat::widest(fitting, self.states, self.expire).of_lines(lines))
+        self.sized(&SlotFormat::widest(fitting, self.stored_states(), self.expire).of_lines(lines))
     }
 
     /// Lines of a shard of `fcf` with slots of this width, if they are within the limit.
@@ -285,11 +285,11 @@ impl StoreSpec {
             return Err(SpecError::FingerprintRate { rate, least });
         }
         let fingerprints = (fingerprints as u64).max(FINGERPRINTS_LEAST);
-        self.fcf_lines_of(slot_bits_for(fingerprints, self.states))
+        self.fcf_lines_of(slot_bits_for(fingerprints, self.stored_states()))
     }
 
     fn fcf_lines_in(&self, bytes: u64) -> Result<f64, SpecError> {
-        let least = self.fcf_lines_of(slot_bits_for(FINGERPRINTS_LEAST, self.states))?;
+        let least = self.fcf_lines_of(slot_bits_for(FINGERPRINTS_LEAST, self.stored_states()))?;
         let lines = (bytes / LINES_BYTES) as f64;
         if lines < least {
             return Err(SpecError::TooSmall { bytes, least: least as u64 * LINES_BYTES });
@@ -450,11 +450,11 @@ mod tests {
         }
     }
 
-    /// Each half is for all flows: 9.6 cells of 8 bits, and 30 of them with as many others in a line.
+    /// Each half is for all flows: 9.6 cells, of 8 bits for instance 30 with as many others in a line.
     #[test]
     fn halves_take_twice_the_cells_and_no_stamps() {
         for (backend, bits_per_flow) in [
-            (Backend::Dbf, 40.9),
+            (Backend::Dbf, 81.8),
             (Backend::Sbf, 163.6),
             (Backend::Kbf, 163.6),
             (Backend::Bhbf, 327.2),

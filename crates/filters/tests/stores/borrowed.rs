@@ -49,7 +49,7 @@ macro_rules! for_every_store {
             Bhbf::<HALVES, _>::over(bytes, BhbfRule::new(STATES), sizing)
         });
         $check!(timer(Backend::Dbf), |bytes, sizing| {
-            Dbf::<2, HALVES, _>::over(bytes, STATES, sizing)
+            Dbf::<4, HALVES, _>::over(bytes, STATES, sizing)
         });
         $check!(timer(Backend::Fcf), |bytes, sizing| Fcf::<true, _>::over(bytes, STATES, sizing));
         $check!(none(Backend::Fcf), |bytes, sizing| Fcf::<false, _>::over(bytes, STATES, sizing));

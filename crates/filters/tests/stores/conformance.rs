@@ -307,7 +307,7 @@ fn slow_array(spec: &StoreSpec) -> Box<dyn Slow> {
             };
             Box::new(SlowSbf::new(shape, count_max, rules))
         }
-        _ => Box::new(SlowDbf::new(shape, spec.states, if spec.dbf_counters { 3 } else { 1 })),
+        _ => Box::new(SlowDbf::new(shape, spec.states, (1 << sizing.cell_bits) - 1)),
     }
 }
 

@@ -132,6 +132,7 @@ pub fn with_store<U: StoreUser>(spec: &StoreSpec, memory: Memory, user: U) -> U:
         (Backend::Kbf, 16) => store!(Kbf, [16], kbf(16)),
         (Backend::Kbf, _) => store!(Kbf, [32], kbf(32)),
         (Backend::Bhbf, _) => store!(Bhbf, [], BhbfRule::new(states)),
+        (Backend::Dbf, 4) => store!(Dbf, [4], states),
         (Backend::Dbf, 2) => store!(Dbf, [2], states),
         (Backend::Dbf, _) => store!(Dbf, [1], states),
         (Backend::Fcf, _) => match (timed, memory) {

@@ -74,7 +74,7 @@ fn absent_flows_are_found_as_often_as_theory_says() {
 
         let dbf_sizing = sizing(Backend::Dbf, capacity as u64, fp_rate);
         let mut source = flows(2);
-        let mut dbf = Dbf::<2, HALVES>::new(STATES, &dbf_sizing).unwrap();
+        let mut dbf = Dbf::<4, HALVES>::new(STATES, &dbf_sizing).unwrap();
         fill(&mut dbf, &mut source, flows_in);
         let state = State::new(3).unwrap();
         let hits =

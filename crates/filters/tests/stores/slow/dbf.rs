@@ -7,7 +7,7 @@ use acsm_filters::{Lookup, State};
 pub struct SlowDbf {
     grid: Grid<u32>,
     states: usize,
-    /// 3 with counters, 1 without.
+    /// 3 or 15 with counters, 1 without.
     count_max: u32,
 }
 
