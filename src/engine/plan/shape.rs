@@ -54,7 +54,7 @@ impl Shape {
 
     /// The narrowest cells for this many states, k of them per flow.
     pub fn cell_format(self, states: usize, hashes: usize) -> CellFormat {
-        let cell_bits = self.backend.narrowest_cell_bits(states, self.expire);
+        let cell_bits = self.backend.narrowest_cell_bits(states, self.expire == Expire::Timer);
         CellFormat { cell_bits, hashes, layout: self.layout, expire: self.expire }
     }
 

@@ -1,6 +1,6 @@
 //! The stores there are: one table with the name, description and capabilities of each.
 
-use super::{BHBF_CELL_BITS, BHBF_TABLE_COUNTS, Expire, kbf_cell_bits, kbf_code_bits};
+use super::{BHBF_CELL_BITS, BHBF_TABLE_COUNTS, kbf_cell_bits, kbf_code_bits};
 use crate::digest::FlowId;
 use crate::state::State;
 
@@ -52,7 +52,7 @@ pub struct StoreInfo {
     /// Whether the width of a cell can be chosen.
     pub cell_bits_can_be_chosen: bool,
     /// The width of the narrowest cells for a number of states, without stamps; 0 without cells.
-    pub narrowest_cell_bits: fn(states: usize, expire: Expire) -> u32,
+    pub narrowest_cell_bits: fn(states: usize, in_halves: bool) -> u32,
     /// Tables for decoding, in bits, for all shards together.
     pub table_bits: fn(states: usize) -> u64,
     /// Whether flows are distinguished by their full key; all others use the digest alone.
@@ -100,9 +100,7 @@ impl Backend {
                 name: "dbf",
                 description: "Direct Bloom filter of (flow, state)",
                 // A counter. In a half it does not age before the half does, and must not stick.
-                narrowest_cell_bits: |_, expire| {
-                    if matches!(expire, Expire::Timer) { 4 } else { 2 }
-                },
+                narrowest_cell_bits: |_, in_halves| if in_halves { 4 } else { 2 },
                 ..CELLS
             },
             Backend::Sbf => StoreInfo {
@@ -152,9 +150,10 @@ impl Backend {
         matches!(self.info().storage, Storage::Cells)
     }
 
-    /// The width of its narrowest cells for this many states, without stamps; 0 without cells.
-    pub fn narrowest_cell_bits(self, states: usize, expire: Expire) -> u32 {
-        (self.info().narrowest_cell_bits)(states, expire)
+    /// The width of its narrowest cells for this many states, without stamps, in two halves or not; 0
+    /// without cells.
+    pub fn narrowest_cell_bits(self, states: usize, in_halves: bool) -> u32 {
+        (self.info().narrowest_cell_bits)(states, in_halves)
     }
 
     /// Whether answers can be wrong, and the number of live flows is an estimate.

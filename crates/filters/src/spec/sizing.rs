@@ -124,7 +124,7 @@ impl StoreSpec {
     }
 
     fn resolve_cell_bits(&self) -> Result<u32, SpecError> {
-        let narrowest = self.backend.narrowest_cell_bits(self.states, self.expire);
+        let narrowest = self.backend.narrowest_cell_bits(self.states, self.expire == Expire::Timer);
         let Some(bits) = self.cell_bits else {
             let without_counters = self.backend == Backend::Dbf && !self.dbf_counters;
             return Ok(if without_counters { 1 } else { narrowest });
