@@ -58,6 +58,7 @@ impl PresetName {
             (PresetName::Operator, Backend::Fcf) => 5e-5,
             // A connection that is taken for another one takes counts from the cells of others when it
             // ends. In a dbf the rate is that of one test, and a lookup makes one per state.
+            (PresetName::Operator, Backend::Kbf) => 0.005,
             (PresetName::Operator, Backend::Sbf) => 0.003,
             (PresetName::Operator, Backend::Dbf) => 3e-5,
             _ => 0.01,

@@ -11,7 +11,7 @@ use crate::cell_rule::CellRule;
 use crate::codes::Encodings;
 use crate::line::OwnedLines;
 use crate::salts::Salts;
-use crate::spec::{KbfDecode, StoreSpec};
+use crate::spec::{KbfDecode, StoreSpec, kbf_cell_bits};
 use crate::state::{Lookup, State};
 
 /// A key-value Bloom filter.
@@ -116,7 +116,13 @@ impl KbfRule {
     /// The rule of a store of this kind with cells of this width.
     pub fn for_spec(spec: &StoreSpec, cell_bits: u32) -> KbfRule {
         match spec.has_salts() {
-            true => KbfRule::salted(spec.states, cell_bits).for_states(spec.stored_states()),
+            true => {
+                // As many salts as there is room for codes.
+                let fit = |states: &usize| kbf_cell_bits(*states) <= cell_bits;
+                let codes = (spec.stored_states()..=spec.states).take_while(fit).last();
+                KbfRule::salted(codes.unwrap_or(spec.states), cell_bits)
+                    .for_states(spec.stored_states())
+            }
             false => KbfRule::new(spec.states, spec.decode),
         }
     }

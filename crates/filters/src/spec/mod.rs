@@ -174,7 +174,7 @@ pub const fn kbf_code_bits(states: usize) -> u32 {
 }
 
 /// What the cells of a kbf need: a 3-bit count and a code.
-const fn kbf_cell_bits(states: usize) -> u32 {
+pub(crate) const fn kbf_cell_bits(states: usize) -> u32 {
     3 + kbf_code_bits(states)
 }
 

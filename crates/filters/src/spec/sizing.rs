@@ -124,7 +124,8 @@ impl StoreSpec {
     }
 
     fn resolve_cell_bits(&self) -> Result<u32, SpecError> {
-        let narrowest = self.backend.narrowest_cell_bits(self.states, self.expire == Expire::Timer);
+        let has_halves = self.expire == Expire::Timer;
+        let narrowest = self.backend.narrowest_cell_bits(self.coded_states(), has_halves);
         let Some(bits) = self.cell_bits else {
             let without_counters = self.backend == Backend::Dbf && !self.dbf_counters;
             return Ok(if without_counters { 1 } else { narrowest });
@@ -132,7 +133,7 @@ impl StoreSpec {
         let needed = match self.backend {
             Backend::Bhbf if bits == BHBF_CELL_BITS => return Ok(bits),
             Backend::Bhbf => return Err(SpecError::BhbfCellBits { bits }),
-            Backend::Kbf => kbf_cell_bits(self.states),
+            Backend::Kbf => kbf_cell_bits(self.coded_states()),
             Backend::Sbf => narrowest,
             _ => return Err(self.not_supported(Setting::CellBits)),
         };
@@ -208,6 +209,11 @@ impl StoreSpec {
         self.backend == Backend::Kbf
             && self.expire == Expire::Timer
             && self.decode == KbfDecode::AllPairs
+    }
+
+    /// How many states need a code of a kbf: those that can be in the store, where flows have salts.
+    fn coded_states(&self) -> usize {
+        if self.has_salts() { self.stored_states() } else { self.states }
     }
 
     /// The sizing for this many cells, if it is within all limits.
