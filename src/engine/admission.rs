@@ -10,7 +10,8 @@
 //! * `connection`: the rule of [evidence](acsm_filters::pending::Evidence).
 //! * `5-tuple` and `pair`: a flow has the packets of one direction, and its reverse those of the other.
 //!   The two share their evidence, and each admits the other: both enter the store with the packet that
-//!   completes it, and a flow whose reverse is in the store is admitted with its next plain segment. SYNs leave the evidence as it is.
+//!   completes it, and a flow whose reverse is in the store is admitted with its next plain segment.
+//!   SYNs leave the evidence as it is.
 //! * `pair`: the connections between two addresses are one flow in each direction. Sums of different
 //!   connections do not agree, so what counts is a plain segment of each end with no segment of
 //!   another connection between them. With n connections that talk at random, one in n segments is
@@ -61,8 +62,8 @@ pub enum Pending {
     Unbounded(Box<UnboundedPending>),
 }
 
-/// One event of a flow that the store does not have, before its end is decided: the store may have room
-/// for it or not.
+/// One event of a flow that the store does not have, before it is decided where the flow is kept: the
+/// store may have room for it or not.
 pub struct PendingVisit {
     step: PendingStep,
     /// The flow before the packet…
@@ -293,8 +294,9 @@ impl PendingVisit {
         {
             if event.is_one_way && evidence.has_heard(segment) {
                 after.evidence = Evidence::COMPLETE;
+            } else {
+                awaits_reverse = directed && segment.is_plain();
             }
-            awaits_reverse = directed && segment.is_plain();
         }
         PendingVisit { step, before, after, awaits_reverse, lookup: None }
     }
@@ -304,7 +306,7 @@ impl PendingVisit {
         self.step.answer
     }
 
-    /// The flow after the packet, unless the store takes it.
+    /// The flow after the packet, wherever it is kept.
     pub fn after(&self) -> Option<PendingFlow> {
         self.after
     }

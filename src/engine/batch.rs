@@ -18,7 +18,7 @@ use acsm_filters::{Epoch, Lookup};
 pub struct Event {
     /// The digest of its flow.
     pub id: FlowId,
-    /// The aging epoch that it falls in…
+    /// The aging epoch that it falls in.
     pub epoch: Epoch,
     /// The pending table's own epoch.
     pub pending_epoch: Epoch,
@@ -32,7 +32,7 @@ pub struct Event {
     pub has_data: bool,
     /// Its direction along the flow.
     pub direction: Direction,
-    /// …and whether that is the second half of the epoch.
+    /// Whether it is in the second half of its aging epoch.
     pub is_late: bool,
     /// Whether its flow is shown step by step (`--watch`).
     pub watched: bool,

@@ -327,6 +327,7 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
     fn pass_to(&mut self, epoch: Epoch) {
         if self.epoch.is_forgotten_at(epoch) {
             while self.store.sweep(epoch, usize::MAX) > 0 {}
+            self.false_positive_chance = None;
         }
         self.epoch = self.epoch.max(epoch);
     }

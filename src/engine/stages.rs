@@ -57,7 +57,8 @@ pub struct ShardStage {
     second: Option<u64>,
     /// What the shard had to do up to its beginning.
     load: SecondLoad,
-    /// Whether the pending table forgets flows so soon that packets of any flow may seem to have none.
+    /// Whether the last second brought more new flows than the pending table has slots: then rules about
+    /// packets without a session are muted.
     forgets_at_once: bool,
     active: Arc<ActiveRules>,
     half_open: [bool; State::LIMIT],
@@ -162,7 +163,9 @@ impl ShardStage {
     }
 
     fn begin_second(&mut self, second: u64, output: &mut SecondOutput) {
+        let follows = self.second.is_some_and(|last| second == last + 1);
         self.end_second(output);
+        self.forgets_at_once &= follows;
         self.second = Some(second);
         if let Some(sample) = &mut self.sample {
             sample.begin_second(second, |minute, counts| output.minutes.push((minute, counts)));

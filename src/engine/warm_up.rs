@@ -10,7 +10,7 @@
 //! have to show it. That takes long if flows have few packets, and a flood makes the sample forget them
 //! before. Admission to the store cannot wait, so *handshakes* are judged beside: whoever goes on after
 //! its SYN or SYN+ACK has been answered, and if the answer is not in the capture, the capture shows one
-//! direction. This can be forged; it counts only if there was no handshake in both directions for ten
+//! direction. This can be forged; it counts only if no flow was seen in both directions for ten
 //! seconds.
 
 use crate::flow::{Direction, FlowId, TcpFlags};
@@ -22,8 +22,8 @@ const SAMPLE: usize = 4096;
 const PACKETS_TO_JUDGE: u8 = 8;
 /// Flows that must be judged before the capture is.
 const FLOWS_TO_JUDGE: u32 = 16;
-/// As long as a handshake in both directions proves that the capture has both.
-const HANDSHAKE_SECONDS: u64 = 10;
+/// For this long, a flow in both directions proves that the capture has both.
+const TWO_WAY_SECONDS: u64 = 10;
 /// Beyond this number of flows the counts are halved, so that recent flows have more weight.
 const MEMORY_FLOWS: u32 = 4096;
 
@@ -39,10 +39,10 @@ pub struct WarmUp {
     one_way: u32,
     two_way: u32,
     looks_one_way: bool,
-    /// Handshakes in one direction since the last one in both…
+    /// Handshakes in one direction since a flow was last seen in both…
     one_way_handshakes: u32,
     /// …and when that was.
-    last_two_way_handshake: Option<Timestamp>,
+    last_two_way: Option<Timestamp>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -50,7 +50,7 @@ struct Sampled {
     tag: u32,
     forward: u8,
     backward: u8,
-    /// Which end sent the first packet, if that was a SYN or SYN+ACK and nobody has sent any other.
+    /// Which end sent the first packet, if that was a SYN or SYN+ACK and no other has followed.
     opener: Option<Direction>,
 }
 
@@ -68,7 +68,7 @@ impl WarmUp {
             two_way: 0,
             looks_one_way: false,
             one_way_handshakes: 0,
-            last_two_way_handshake: None,
+            last_two_way: None,
         }
     }
 
@@ -108,25 +108,26 @@ impl WarmUp {
             && (opener != direction || !flags.has(TcpFlags::SYN))
         {
             flow.opener = None;
-            match opener == direction {
-                true => self.one_way_handshakes = self.one_way_handshakes.saturating_add(1),
-                false => {
-                    self.one_way_handshakes = 0;
-                    self.last_two_way_handshake = Some(self.now);
-                }
+            let goes_on = flags.has(TcpFlags::ACK) && !flags.has(TcpFlags::RST);
+            if opener == direction && goes_on {
+                self.one_way_handshakes = self.one_way_handshakes.saturating_add(1);
             }
         }
         let flow = &mut self.sample[id.salt() as usize % SAMPLE];
-        if flow.forward + flow.backward >= PACKETS_TO_JUDGE {
-            return;
-        }
+        let is_judged = flow.forward + flow.backward >= PACKETS_TO_JUDGE;
         match direction {
+            _ if is_judged => {}
             Direction::Forward => flow.forward += 1,
             Direction::Backward => flow.backward += 1,
         }
-        if flow.forward + flow.backward == PACKETS_TO_JUDGE {
-            let both = flow.forward > 0 && flow.backward > 0;
-            self.judge(both);
+        let has_both = flow.forward > 0 && flow.backward > 0;
+        let is_complete = !is_judged && flow.forward + flow.backward == PACKETS_TO_JUDGE;
+        if has_both {
+            self.one_way_handshakes = 0;
+            self.last_two_way = Some(self.now);
+        }
+        if is_complete {
+            self.judge(has_both);
         }
     }
 
@@ -158,9 +159,8 @@ impl WarmUp {
 
     /// Whether handshakes are seen in one direction only.
     pub fn has_one_way_handshakes(&self) -> bool {
-        let is_long_ago = |last| self.now.since(last) >= HANDSHAKE_SECONDS * NANOS_PER_SEC;
-        self.one_way_handshakes >= FLOWS_TO_JUDGE
-            && self.last_two_way_handshake.is_none_or(is_long_ago)
+        let is_long_ago = |last| self.now.since(last) >= TWO_WAY_SECONDS * NANOS_PER_SEC;
+        self.one_way_handshakes >= FLOWS_TO_JUDGE && self.last_two_way.is_none_or(is_long_ago)
     }
 
     /// Whether nine of ten flows are seen in one direction only.
@@ -239,6 +239,9 @@ mod tests {
         assert!(!warm_up.has_one_way_handshakes(), "however many");
         handshakes(&mut warm_up, 1000..1001, 110, false);
         assert!(warm_up.has_one_way_handshakes());
+        feed(&mut warm_up, 1, &[Direction::Forward, Direction::Backward]);
+        handshakes(&mut warm_up, 2000..2100, 111, false);
+        assert!(!warm_up.has_one_way_handshakes(), "any flow in both directions proves it");
     }
 
     #[test]

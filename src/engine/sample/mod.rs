@@ -107,12 +107,12 @@ impl Sample {
 
     /// Compares the answers of the store to events of sampled flows with the truth.
     pub fn check(&mut self, work: &ShardWork<'_>, sampled: &mut Vec<(Event, Answer)>) {
+        for (event, answer) in sampled.drain(..) {
+            self.check_one(work, &event, &answer);
+        }
         // Flows time out although none of those in the sample has a packet.
         if let Some(epoch) = work.events.last().and_then(|event| self.aging.epoch_of(event)) {
             self.now.epoch = self.now.epoch.max(epoch);
-        }
-        for (event, answer) in sampled.drain(..) {
-            self.check_one(work, &event, &answer);
         }
     }
 

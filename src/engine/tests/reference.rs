@@ -43,6 +43,7 @@ impl<S: Store<Key: PacketKey>> Reference<S> {
     pub fn advance_to(&mut self, epoch: Epoch) {
         if epoch.0 > self.epoch.0 + 1 {
             self.sweep_all(epoch);
+            self.false_positive_chance = None;
         }
         self.epoch = self.epoch.max(epoch);
     }
