@@ -1,8 +1,12 @@
 //! QUERY of an approximate key-value store beside a hash table in the same process: a million keys, or as
-//! many as `cargo bench --bench kv -- COUNT` says, 3,000 values, in random order; and what decoding a
-//! pair of codes takes. What counts are ratios within one run.
+//! many as `cargo bench --bench kv -- COUNT` says, 3,000 values, in random order; what decoding a pair of
+//! codes takes; and QUERY and memory beside a real Memcached, if that is installed. What counts are ratios
+//! within one run.
 
 mod harness {
+    pub mod beside_memcached;
+    pub mod kv_pairs;
+    pub mod memcached;
     pub mod on_cpu;
 }
 
@@ -12,6 +16,7 @@ use std::hint::black_box;
 use acsm_filters::codes::{CodeFamily, Codes};
 use acsm_filters::kv::{Answer, KvSpec, KvStore, Maplet};
 use acsm_filters::rng::Random;
+use harness::beside_memcached;
 use harness::on_cpu::Stopwatch;
 
 const VALUES: u64 = 3000;
@@ -118,7 +123,9 @@ fn main() {
         let (name, bits) = (row.name, row.bits_per_pair);
         println!("{name:28} {nanos:8.1} {:6.2} {bits:14.1}", nanos / baseline);
     }
+    drop(rows);
     pair_decoding();
+    beside_memcached::compare(count, VALUES);
 }
 
 /// What it takes to find the two codes of a sum.
