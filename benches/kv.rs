@@ -8,6 +8,8 @@ mod harness {
     pub mod kv_pairs;
     pub mod memcached;
     pub mod on_cpu;
+    #[allow(dead_code)] // only its medians are used
+    pub mod turns;
 }
 
 use std::collections::HashMap;
@@ -18,6 +20,7 @@ use acsm_filters::kv::{Answer, KvSpec, KvStore, Maplet};
 use acsm_filters::rng::Random;
 use harness::beside_memcached;
 use harness::on_cpu::Stopwatch;
+use harness::turns::median;
 
 const VALUES: u64 = 3000;
 const ROUNDS: usize = 5;
@@ -51,9 +54,8 @@ impl<'a> Row<'a> {
         Row { name, bits_per_pair, run: Box::new(run), nanos: vec![] }
     }
 
-    fn median(&mut self) -> f64 {
-        self.nanos.sort_by(f64::total_cmp);
-        self.nanos[self.nanos.len() / 2]
+    fn median(&self) -> f64 {
+        median(self.nanos.clone())
     }
 }
 
@@ -118,7 +120,7 @@ fn main() {
         "bits per pair"
     );
     let baseline = rows[0].median();
-    for row in &mut rows {
+    for row in &rows {
         let nanos = row.median();
         let (name, bits) = (row.name, row.bits_per_pair);
         println!("{name:28} {nanos:8.1} {:6.2} {bits:14.1}", nanos / baseline);

@@ -10,9 +10,10 @@ use acsm_filters::rng::Random;
 
 use super::kv_pairs::Pairs;
 use super::memcached::{Memcached, Transport};
+use super::turns::median;
 
 /// The keys that are asked for are divided among so many rounds, in which all contestants take turns.
-const ROUNDS: usize = 5;
+const ROUNDS: usize = 20;
 /// Keys in one request of multi-get.
 const MULTI_GET: usize = 100;
 /// How many times faster than Memcached one by one a query is meant to be…
@@ -50,10 +51,14 @@ impl<'a> Row<'a> {
         Row { found_least: 0.99, ..Row::exact(name, query) }
     }
 
-    fn median(&self) -> f64 {
-        let mut nanos = self.nanos.clone();
-        nanos.sort_by(f64::total_cmp);
-        nanos[nanos.len() / 2]
+    /// Nanoseconds per query, of the median round.
+    fn median_nanos(&self) -> f64 {
+        median(self.nanos.clone())
+    }
+
+    /// The median of `self / other`, each within its round.
+    fn ratio_to(&self, other: &Row<'_>) -> f64 {
+        median(self.nanos.iter().zip(&other.nanos).map(|(ours, theirs)| ours / theirs).collect())
     }
 }
 
@@ -164,7 +169,11 @@ fn take_turns(pairs: &Pairs, rows: &mut [Row<'_>]) {
     let count = pairs.keys.len();
     let asked: Vec<usize> = (0..count).map(|_| random.below(count as u64) as usize).collect();
     for asked in asked.chunks(count.div_ceil(ROUNDS)) {
-        let keys: Vec<&[u8]> = asked.iter().map(|key| &*pairs.keys[*key]).collect();
+        // Copies, side by side: whoever asks has the key at hand.
+        let keys: Vec<u8> = asked.iter().flat_map(|key| pairs.keys[*key].to_vec()).collect();
+        let mut rest = keys.as_slice();
+        let cut = |key: &usize| rest.split_off(..pairs.keys[*key].len()).unwrap_or_default();
+        let keys: Vec<&[u8]> = asked.iter().map(cut).collect();
         let bytes: usize = asked.iter().map(|key| pairs.values[pairs.value_of(*key)].len()).sum();
         for row in &mut *rows {
             let start = Instant::now();
@@ -179,9 +188,8 @@ fn take_turns(pairs: &Pairs, rows: &mut [Row<'_>]) {
 fn print_times(pairs: &Pairs, rows: &[Row<'_>]) {
     let title = format!("{} keys, {} values", pairs.keys.len(), pairs.values.len());
     println!("\n{title:38} {:>8} {:>7}  target", "ns/query", "ratio");
-    let baseline = rows[0].median();
     for row in rows {
-        let (nanos, ratio) = (row.median(), row.median() / baseline);
+        let (nanos, ratio) = (row.median_nanos(), row.ratio_to(&rows[0]));
         let target = row.ratio_least.map_or(String::new(), |least| {
             format!("{least:.0} or more: {}", verdict(ratio >= least))
         });
