@@ -1,9 +1,15 @@
 //! QUERY of an approximate key-value store beside a hash table in the same process: a million keys, or as
-//! many as `cargo bench --bench kv -- COUNT` says, 3,000 values, in random order; and what decoding a
-//! pair of codes takes. What counts are ratios within one run.
+//! many as `cargo bench --bench kv -- COUNT` says, 3,000 values, in random order; what decoding a pair of
+//! codes takes; and QUERY and memory beside a real Memcached, if that is installed. What counts are ratios
+//! within one run.
 
 mod harness {
+    pub mod beside_memcached;
+    pub mod kv_pairs;
+    pub mod memcached;
     pub mod on_cpu;
+    #[allow(dead_code)] // only its medians are used
+    pub mod turns;
 }
 
 use std::collections::HashMap;
@@ -12,7 +18,9 @@ use std::hint::black_box;
 use acsm_filters::codes::{CodeFamily, Codes};
 use acsm_filters::kv::{Answer, KvSpec, KvStore, Maplet};
 use acsm_filters::rng::Random;
+use harness::beside_memcached;
 use harness::on_cpu::Stopwatch;
+use harness::turns::median;
 
 const VALUES: u64 = 3000;
 const ROUNDS: usize = 5;
@@ -46,9 +54,8 @@ impl<'a> Row<'a> {
         Row { name, bits_per_pair, run: Box::new(run), nanos: vec![] }
     }
 
-    fn median(&mut self) -> f64 {
-        self.nanos.sort_by(f64::total_cmp);
-        self.nanos[self.nanos.len() / 2]
+    fn median(&self) -> f64 {
+        median(self.nanos.clone())
     }
 }
 
@@ -113,12 +120,14 @@ fn main() {
         "bits per pair"
     );
     let baseline = rows[0].median();
-    for row in &mut rows {
+    for row in &rows {
         let nanos = row.median();
         let (name, bits) = (row.name, row.bits_per_pair);
         println!("{name:28} {nanos:8.1} {:6.2} {bits:14.1}", nanos / baseline);
     }
+    drop(rows);
     pair_decoding();
+    beside_memcached::compare(count, VALUES);
 }
 
 /// What it takes to find the two codes of a sum.

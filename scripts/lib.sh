@@ -94,3 +94,14 @@ need_tmux() {
     need tmux command -v tmux
     install_missing
 }
+
+# For the bench of key-value stores.
+need_memcached() {
+    if command -v memcached >/dev/null; then return 0; fi
+    need memcached false
+    install_missing
+    # The package also starts a server, which is not needed here.
+    local as_root=()
+    ((EUID == 0)) || as_root=(sudo -n)
+    ${as_root[@]+"${as_root[@]}"} systemctl disable --quiet --now memcached >/dev/null 2>&1 || true
+}
