@@ -199,6 +199,12 @@ fn assert_timed_as_predicted(spec: &StoreSpec, budget: Budget) {
     let errors = theory.predict(&spec, &sizing, spec.flows as f64);
     let predicted = FLOWS as f64 * (errors.of_extant() + errors.of_absent());
     let measured = SEEDS.map(|seed| with_store(&spec, Timed { seed, traffic: traffic() }).unwrap());
+    if spec.has_salts() {
+        // Theory has the papers' decoding: with salts a kbf errs less often.
+        let (mean, [_, high]) = ratio(&measured, predicted);
+        assert!(high < 1.0, "{}: {mean:.2}", name(&spec, &sizing));
+        return;
+    }
     assert_meets(&name(&spec, &sizing), &measured, predicted);
 }
 

@@ -35,7 +35,7 @@ fn wrong_usage_exits_with_2_and_names_the_option() {
         ("--flows 1e15", "the limit is"),
         ("--memory 10B", "--memory 10B is too small: the least that works here is"),
         ("--memory 10TB", "the limit is"),
-        ("--memory 50GiB --backend dbf", "cells, the limit is"),
+        ("--memory 50GiB --backend dbf --no-counters", "cells, the limit is"),
         ("--memory 0", "too small"),
         ("--memory much", "64MiB"),
         ("--memory 10B --backend exact", "too small"),

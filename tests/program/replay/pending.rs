@@ -151,7 +151,8 @@ fn the_operator_has_a_pending_table_by_default() {
         // Rounded up to whole lines.
         let made = count(&with, "/pending/slots");
         assert!((slots..slots + 192).contains(&made), "{options}: {made}");
-        assert_eq!(with["store"]["bits"], without["store"]["bits"], "it is beside the store");
+        // It is beside the store, which has fewer states to tell apart behind it.
+        assert!(count(&with, "/store/bits") <= count(&without, "/store/bits"), "{options}");
         assert!(without["pending"].is_null());
         let lifetime = with["pending"]["lifetime_seconds"].as_f64().unwrap();
         let seconds = made as f64 / count(&with, "/pending/inserted") as f64;
