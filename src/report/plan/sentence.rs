@@ -5,7 +5,7 @@ use crate::engine::plan::{Plan, PlanOption, Requirements, ResolvedRequirements, 
 use crate::machine::Preset;
 use crate::report::format::{bytes, grouped};
 use acsm_filters::pending::PendingTable;
-use acsm_filters::{LayoutKind, MEMORY_LIMIT_BYTES};
+use acsm_filters::{Backend, LayoutKind, MEMORY_LIMIT_BYTES};
 use acsm_model::bound::bits_per_flow;
 
 /// Why this store is recommended, or which comes closest, in one sentence.
@@ -91,6 +91,9 @@ pub fn arguments(option: &PlanOption, origin: &Origin) -> String {
     if shape.has_cells() {
         arguments +=
             &format!(" --layout {} --hashes {}", shape.layout.name(), option.footprint.hashes);
+    }
+    if let (Backend::Kbf, Some(decode)) = (shape.backend, &origin.decode) {
+        arguments += &format!(" --decode {decode}");
     }
     arguments += &format!(" --expire {} --flows {}", shape.expire.name(), option.flows);
     if !shape.backend.is_approximate() && option.errors.false_negative == 0.0 {
