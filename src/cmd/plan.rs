@@ -12,7 +12,7 @@ use super::input_args::InputArgs;
 use super::presets::PresetName;
 use super::progress::Progress;
 use super::rule_args::{FlowKeyName, RuleArgs};
-use super::store_args::parse_idle_timeout;
+use super::store_args::{DecodeName, parse_idle_timeout};
 use super::{Usage, output, signals, stderr};
 use crate::capture::parse::Parser;
 use crate::engine::Phase;
@@ -24,7 +24,7 @@ use crate::report::plan::{Origin, PlanReport, frontier_figure, page};
 use crate::seed::Seed;
 use crate::time::NANOS_PER_SEC;
 use crate::units::{parse_bytes, parse_count, parse_share};
-use acsm_filters::Expire;
+use acsm_filters::{Expire, KbfDecode};
 use acsm_model::StateMix;
 
 const EXAMPLES: &str = "\
@@ -72,6 +72,10 @@ pub struct PlanArgs {
     /// A flow idle for this long is forgotten [default: 5m; in preset paper 60s]
     #[arg(long, value_name = "TIME", value_parser = parse_idle_timeout)]
     idle_timeout: Option<u64>,
+
+    /// How kbf decodes the cells of a flow [default: predicted as all-pairs]
+    #[arg(long, value_enum)]
+    decode: Option<DecodeName>,
 
     /// Take flows, states and rates from this capture, by an exact pass; can be repeated
     #[arg(long, value_name = "FILE", help_heading = TRAFFIC)]
@@ -156,6 +160,7 @@ pub fn run(args: &PlanArgs) -> anyhow::Result<ExitCode> {
     let shapes: Vec<Shape> = Shape::all().filter(|shape| planned.contains(&shape.expire)).collect();
     let plan = plan(&requirements, &shapes, &recommended).map_err(usage)?;
     let origin = Origin {
+        decode: args.decode.map(DecodeName::name),
         states: rules.machine.states().iter().map(|state| state.name.clone()).collect(),
         trace: args.trace.iter().map(|path| path.display().to_string()).collect(),
         preset: args.preset.preset(),
@@ -243,6 +248,7 @@ impl PlanArgs {
                 measured.filter(|_| !solves_flows).map(|demand| demand.flows_peak)
             }),
             target: self.target(),
+            decode: self.decode.map(KbfDecode::from),
             memory_bytes: self.memory,
             arrivals_per_second: measured.and_then(|demand| per_second(demand.flows_came)),
             packets_per_second: self

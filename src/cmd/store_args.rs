@@ -51,7 +51,7 @@ pub struct StoreArgs {
     #[command(flatten)]
     pub shape: ShapeArgs,
 
-    /// How kbf decodes cells that several flows share [default: all-pairs]
+    /// How kbf decodes the cells of a flow [default: salt with --expire timer, else all-pairs]
     #[arg(long, help_heading = VARIANTS, value_enum)]
     pub decode: Option<DecodeName>,
 
@@ -168,6 +168,17 @@ pub enum DecodeName {
     Literal,
     /// The 2014 text: all cells with two or three flows at once
     ThreeWay,
+    /// Joint decoding: all cells of the flow must agree on its state
+    Joint,
+    /// Joint decoding, of codes that differ from cell to cell
+    Salt,
+}
+
+impl DecodeName {
+    /// Its name on the command line.
+    pub fn name(self) -> String {
+        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+    }
 }
 
 /// Rules of an sBF by name.
@@ -288,6 +299,18 @@ impl From<ExpireName> for Expire {
     }
 }
 
+impl From<DecodeName> for KbfDecode {
+    fn from(name: DecodeName) -> KbfDecode {
+        match name {
+            DecodeName::AllPairs => KbfDecode::AllPairs,
+            DecodeName::Literal => KbfDecode::Literal,
+            DecodeName::ThreeWay => KbfDecode::ThreeWay,
+            DecodeName::Joint => KbfDecode::Joint,
+            DecodeName::Salt => KbfDecode::Salt,
+        }
+    }
+}
+
 impl StoreArgs {
     /// The store that the options specify, for a machine of this many states, of which a pending table
     /// holds some.
@@ -305,11 +328,7 @@ impl StoreArgs {
                 None | Some(SbfRulesName::Stateful) => SbfRules::Stateful,
                 Some(SbfRulesName::PaperKbf) => SbfRules::PaperKbf,
             },
-            decode: match self.decode {
-                None | Some(DecodeName::AllPairs) => KbfDecode::AllPairs,
-                Some(DecodeName::Literal) => KbfDecode::Literal,
-                Some(DecodeName::ThreeWay) => KbfDecode::ThreeWay,
-            },
+            decode: self.decode.map(KbfDecode::from),
             dbf_counters: !self.no_counters,
             pending,
             held: pending.map_or(StateSet::EMPTY, |_| held),

@@ -26,7 +26,7 @@ fn plan(backend: Backend, flows: u64, sample: Option<u64>) -> RunPlan {
     let states = rules.machine.states().len();
     let pending = Some(4 << 10);
     // Errors are wanted: those of the papers' decoding.
-    let decode = KbfDecode::ThreeWay;
+    let decode = Some(KbfDecode::ThreeWay);
     plan.store = StoreSpec { flows, states, pending, decode, ..plan.store };
     plan.active = Arc::new(ActiveRules::new(rules, Preset::Operator));
     plan.keyer.kind = FlowKeyKind::Connection;

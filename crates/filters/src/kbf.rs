@@ -60,15 +60,16 @@ use crate::state::{Lookup, State};
 /// A count of seven stays until the cell ages. Lookup: an empty cell: Absent; a cell with count 1
 /// has the state; else the [decoding](KbfDecode).
 ///
-/// # Salts
+/// # Joint decoding and salts
 ///
 /// By these rules a filter wears out where many flows pass through it. A flow that is taken for another one
 /// is deleted in the end, with codes that are not its own; and one whose state is unknown cannot be
-/// deleted. [`KbfRule::salted`], the rule of two halves, makes both rare in the same cells. A flow
-/// rotates the codes by a salt that differs from cell to cell, and its state is what *all* its cells
-/// allow: one code of a cell with one flow, two and three codes of cells with two and three flows, any
-/// of more. None: Absent; several: DontKnow. Flows in the same state no longer cancel each other. Where
-/// cells are wide enough, codes are such that the XOR of any three tells which three.
+/// deleted. [`KbfDecode::Joint`] makes the first rare in the same cells: the state of a flow is what
+/// *all* its cells allow, one code of a cell with one flow, two and three codes of cells with two and
+/// three flows, any of more. None: Absent; several: DontKnow. [`KbfDecode::Salt`], the rule of two
+/// halves, makes both rare: a flow also rotates the codes by a salt that differs from cell to cell, so
+/// that flows in the same state no longer cancel each other. For both, where cells are wide enough,
+/// codes are such that the XOR of any three tells which three.
 pub type Kbf<const BITS: u32, const AGING: u8, L = OwnedLines> =
     CellFilter<KbfRule, BITS, AGING, L>;
 
@@ -77,9 +78,10 @@ pub type Kbf<const BITS: u32, const AGING: u8, L = OwnedLines> =
 pub struct KbfRule {
     /// The codes of the states, and once more from the first on: a salt moves a state up.
     codes: [u32; 2 * State::LIMIT],
+    decode: KbfDecode,
     /// Salts are below it: 0 or 1 if there are none.
     salts: u32,
-    /// The states that can be in the store, with salts.
+    /// The states that can be in the store, in joint decoding.
     stored: Mask,
     /// One for all shards.
     decoder: Arc<Decoder>,
@@ -99,7 +101,7 @@ const fn cell(count: u32, sum: u32) -> u32 {
 }
 
 impl KbfRule {
-    /// The rule of the papers for a machine with this many states.
+    /// The rule for a machine with this many states, with the codes of the papers.
     pub fn new(states: usize, decode: KbfDecode) -> KbfRule {
         Self::of(&Encodings::new(states), decode)
     }
@@ -109,29 +111,23 @@ impl KbfRule {
         for (code, found) in codes.iter_mut().zip(encodings.codes().iter().cycle()) {
             *code = *found;
         }
-        let decoder = Arc::new(Decoder::new(encodings, decode));
-        KbfRule { codes, salts: 0, stored: decoder.all_states, decoder }
+        let decoder = Arc::new(Decoder::new(encodings));
+        let salts = if decode == KbfDecode::Salt { encodings.codes().len() as u32 } else { 0 };
+        KbfRule { codes, decode, salts, stored: decoder.all_states, decoder }
     }
 
     /// The rule of a store of this kind with cells of this width.
     pub fn for_spec(spec: &StoreSpec, cell_bits: u32) -> KbfRule {
-        match spec.has_salts() {
-            true => {
-                // As many salts as there is room for codes.
-                let fit = |states: &usize| kbf_cell_bits(*states) <= cell_bits;
-                let codes = (spec.stored_states()..=spec.states).take_while(fit).last();
-                KbfRule::salted(codes.unwrap_or(spec.states), cell_bits)
-                    .for_states(spec.stored_states())
-            }
-            false => KbfRule::new(spec.states, spec.decode),
+        let decode = spec.kbf_decode();
+        if !decode.is_joint() {
+            return KbfRule::new(spec.states, decode);
         }
-    }
-
-    /// The same with salts: what a flow adds for a state differs from cell to cell.
-    pub fn salted(states: usize, cell_bits: u32) -> KbfRule {
-        let encodings = Encodings::within(cell_bits.saturating_sub(COUNT_BITS), states);
-        let rule = Self::of(&encodings, KbfDecode::AllPairs);
-        KbfRule { salts: states.min(State::LIMIT) as u32, ..rule }
+        // As many codes as there is room for: so many salts there are.
+        let fit = |states: &usize| kbf_cell_bits(*states) <= cell_bits;
+        let codes = (spec.stored_states()..=spec.states).take_while(fit).last();
+        let codes = codes.unwrap_or(spec.states);
+        let encodings = Encodings::within(cell_bits.saturating_sub(COUNT_BITS), codes);
+        Self::of(&encodings, decode).for_states(spec.stored_states())
     }
 
     /// The same, if only this many of the states are ever stored: the others are not decoded.
@@ -148,7 +144,7 @@ impl KbfRule {
 
     /// The states that every cell can contain, with the salts that the flow has there.
     #[inline]
-    fn read_salted(&self, cells: &[u32], salts: impl Iterator<Item = u32>) -> Lookup {
+    fn read_jointly(&self, cells: &[u32], salts: impl Iterator<Item = u32>) -> Lookup {
         let stored = u32::from(self.stored);
         let possible = cells.iter().zip(salts).fold(stored, |states, (&cell, salt)| {
             let codes = u32::from(self.decoder.candidates(cell));
@@ -199,9 +195,11 @@ impl CellRule for KbfRule {
 
     #[inline]
     fn read(&self, cells: &[u32], salts: impl Iterator<Item = u32>) -> Lookup {
-        match self.salts {
-            0 => self.decoder.state(cells),
-            _ => self.read_salted(cells, salts),
+        match self.decode {
+            KbfDecode::Joint | KbfDecode::Salt => self.read_jointly(cells, salts),
+            KbfDecode::AllPairs => self.decoder.state(cells, Decoder::all_pairs),
+            KbfDecode::Literal => self.decoder.state(cells, Decoder::literal),
+            KbfDecode::ThreeWay => self.decoder.state(cells, Decoder::three_way),
         }
     }
 
@@ -218,7 +216,6 @@ type Mask = u16;
 /// states that can be among them, as a mask, so that decoding is one AND per cell.
 #[derive(Debug, Clone)]
 struct Decoder {
-    decode: KbfDecode,
     /// The state of a code.
     alone: Vec<Lookup>,
     all_states: Mask,
@@ -229,11 +226,10 @@ struct Decoder {
 }
 
 impl Decoder {
-    fn new(encodings: &Encodings, decode: KbfDecode) -> Decoder {
+    fn new(encodings: &Encodings) -> Decoder {
         let codes = encodings.codes();
         let size = 1 << encodings.bits();
         let mut tables = Decoder {
-            decode,
             alone: vec![Lookup::DontKnow; size],
             all_states: ((1u32 << codes.len()) - 1) as Mask,
             of_two: vec![0; size],
@@ -261,28 +257,21 @@ impl Decoder {
         tables
     }
 
-    /// The state by the cells of a flow, none of them empty. The first cell that is the flow's alone
-    /// decides. If it holds no code, as after operations on a wrong answer, the state is unknown.
+    /// The state by the cells of a flow, none of them empty, as in the papers. The first cell that is
+    /// the flow's alone decides. If it holds no code, as after operations on a wrong answer, the state
+    /// is unknown.
     #[inline]
-    fn state(&self, cells: &[u32]) -> Lookup {
+    fn state(&self, cells: &[u32], of_shared: fn(&Decoder, &[u32]) -> Lookup) -> Lookup {
         match cells.iter().map(|&cell| parts(cell)).find(|&(count, _)| count == 1) {
             Some((_, code)) => self.alone.get(code as usize).copied().unwrap_or(Lookup::DontKnow),
-            None => self.of_shared(cells),
-        }
-    }
-
-    #[cold]
-    fn of_shared(&self, cells: &[u32]) -> Lookup {
-        match self.decode {
-            KbfDecode::AllPairs => self.all_pairs(cells),
-            KbfDecode::Literal => self.literal(cells),
-            KbfDecode::ThreeWay => only(self.common_to_two(cells) & self.common_to_three(cells)),
+            None => of_shared(self, cells),
         }
     }
 
     /// decode22 of all pairs of cells with two flows: what they all have in common. Two different
     /// sums share at most one code, so one such pair is enough. Else decode23 of the one sum with
     /// all cells of three flows.
+    #[cold]
     fn all_pairs(&self, cells: &[u32]) -> Lookup {
         let anchored =
             cells.iter().map(|&cell| parts(cell)).any(|(count, sum)| count == 2 && sum != 0);
@@ -296,6 +285,7 @@ impl Decoder {
 
     /// Algorithm 6 as printed, after the membership test that it omits (without which no flow would
     /// ever be absent).
+    #[cold]
     fn literal(&self, cells: &[u32]) -> Lookup {
         let sums_of = |wanted: u32| {
             let parts = cells.iter().map(|&cell| parts(cell));
@@ -312,6 +302,12 @@ impl Decoder {
             }
             _ => Lookup::DontKnow,
         }
+    }
+
+    /// What all cells with two or three flows have in common.
+    #[cold]
+    fn three_way(&self, cells: &[u32]) -> Lookup {
+        only(self.common_to_two(cells) & self.common_to_three(cells))
     }
 
     /// The codes that can be in a cell: all if it has too many flows to tell.

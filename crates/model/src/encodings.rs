@@ -1,5 +1,7 @@
 //! Encodings of states of a kBF (Algorithm 1), and the states that can be in a sum of them.
 
+use std::collections::BTreeSet;
+
 use crate::STATES_MAX;
 use crate::StateMix;
 
@@ -38,7 +40,45 @@ impl Codes {
             }
             candidate += 1;
         }
-        let mut of_three = vec![0; (2 * candidate).next_power_of_two()];
+        Codes::with_sums(codes)
+    }
+
+    /// The greedy codes of which any three can be told by their sum, if they have at most this many
+    /// bits; else those of Algorithm 1.
+    ///
+    /// ```
+    /// use acsm_model::kbf::Codes;
+    ///
+    /// let (narrow, wide) = (Codes::within(8, 14), Codes::within(13, 14));
+    /// let told = |codes: &Codes| (3..14).filter(|&c| codes.in_three(0, 1, c).count_ones() == 3).count();
+    /// assert!(told(&narrow) < 11 && told(&wide) == 11);
+    /// ```
+    pub fn within(bits: u32, states: usize) -> Codes {
+        // No sum of up to six is 0: none is the sum of up to five others.
+        let mut codes: Vec<usize> = vec![];
+        let mut sums: [BTreeSet<usize>; 6] = Default::default();
+        sums[0].insert(0);
+        let mut candidate = 1;
+        while codes.len() < states.min(STATES_MAX) {
+            if 1usize.unbounded_shl(bits) <= candidate {
+                return Codes::new(states);
+            }
+            if !sums.iter().any(|sums| sums.contains(&candidate)) {
+                for terms in (1..sums.len()).rev() {
+                    let more: Vec<usize> =
+                        sums[terms - 1].iter().map(|sum| sum ^ candidate).collect();
+                    sums[terms].extend(more);
+                }
+                codes.push(candidate);
+            }
+            candidate += 1;
+        }
+        Codes::with_sums(codes)
+    }
+
+    fn with_sums(codes: Vec<usize>) -> Codes {
+        let largest = codes.last().copied().unwrap_or(0);
+        let mut of_three = vec![0; (largest + 1).next_power_of_two()];
         for (a, x) in codes.iter().enumerate() {
             for (b, y) in codes.iter().enumerate() {
                 for (c, z) in codes.iter().enumerate() {
@@ -68,4 +108,28 @@ impl Codes {
 pub(crate) fn pairs(mix: &StateMix) -> impl Iterator<Item = (usize, usize, f64)> {
     let parts = || mix.parts().iter().enumerate().filter(|(_, part)| **part > 0.0);
     parts().flat_map(move |(a, p)| parts().map(move |(b, q)| (a, b, p * q)))
+}
+
+/// For each set of states, the probability that a mask contains all of it.
+pub(crate) fn supersets(states: usize, masks: impl Iterator<Item = (Mask, f64)>) -> Vec<f64> {
+    let mut odds = vec![0.0; 1 << states];
+    for (mask, chance) in masks {
+        odds.iter_mut().skip(mask as usize).take(1).for_each(|odds| *odds += chance);
+    }
+    for state in 0..states {
+        for set in (0..odds.len()).filter(|set| set & 1 << state == 0) {
+            let larger = get(&odds, set | 1 << state);
+            odds.iter_mut().skip(set).take(1).for_each(|odds| *odds += larger);
+        }
+    }
+    odds
+}
+
+pub(crate) fn get(odds: &[f64], set: usize) -> f64 {
+    odds.get(set).copied().unwrap_or(0.0)
+}
+
+/// The sign of a set in inclusion and exclusion.
+pub(crate) fn sign(set: usize) -> f64 {
+    if set.count_ones() % 2 == 1 { 1.0 } else { -1.0 }
 }

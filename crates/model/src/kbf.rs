@@ -25,7 +25,7 @@ use std::collections::BTreeMap;
 
 use crate::bloom::{cell_has, cell_has_at_least, load_at};
 use crate::counts::CellCounts;
-use crate::encodings::{Mask, pairs};
+use crate::encodings::{Mask, get, pairs, sign, supersets};
 use crate::{ErrorRates, FlowCells, StateMix};
 
 pub use crate::encodings::Codes;
@@ -321,18 +321,7 @@ impl Decoder<'_> {
     /// For each set of states, the probability that a mask contains all of it. A single state gets a
     /// second one, which no sum contains, so that a state no sum excludes is never known.
     fn supersets(&self, masks: impl Iterator<Item = (Mask, f64)>) -> Vec<f64> {
-        let states = self.mix.states().max(2);
-        let mut odds = vec![0.0; 1 << states];
-        for (mask, chance) in masks {
-            odds.iter_mut().skip(mask as usize).take(1).for_each(|odds| *odds += chance);
-        }
-        for state in 0..states {
-            for set in (0..odds.len()).filter(|set| set & 1 << state == 0) {
-                let larger = get(&odds, set | 1 << state);
-                odds.iter_mut().skip(set).take(1).for_each(|odds| *odds += larger);
-            }
-        }
-        odds
+        supersets(self.mix.states().max(2), masks)
     }
 
     /// Σ weight · P(all cells are of a kind), where the kind depends on two probabilities. Sets of
@@ -352,13 +341,4 @@ impl Decoder<'_> {
         };
         weights.iter().filter(|(_, weight)| **weight != 0.0).map(term).sum()
     }
-}
-
-fn get(odds: &[f64], set: usize) -> f64 {
-    odds.get(set).copied().unwrap_or(0.0)
-}
-
-/// The sign of a set in inclusion and exclusion.
-fn sign(set: usize) -> f64 {
-    if set.count_ones() % 2 == 1 { 1.0 } else { -1.0 }
 }

@@ -37,6 +37,7 @@
 //! | [`bloom`] | kBF papers §4 | false positive rate, capacity, ρ, best k, counts of cells |
 //! | [`dbf`], [`sbf`] | ACSM 2006 §3 | errors by kind |
 //! | [`kbf`] | kBF papers §4 | decodability as printed and corrected; errors by decoding |
+//! | [`joint`] | own | the same filter in joint decoding, with and without salts |
 //! | [`kv`] | kBF papers §4, own | the same filter with thousands of values |
 //! | [`bhbf`], [`fcf`] | own | errors by kind |
 //! | [`aging`] | ACSM 2006 §3.2 | expired flows that timer aging leaves on shared cells |
@@ -70,6 +71,7 @@ mod encodings;
 pub mod errors;
 pub mod fcf;
 pub mod halves;
+pub mod joint;
 pub mod kbf;
 pub mod kv;
 pub mod recycling;

@@ -40,7 +40,7 @@ pub struct CompareArgs {
     #[command(flatten)]
     pub input: InputArgs,
 
-    /// Stores, and variants of them: kbf, kbf:literal, kbf:three-way, sbf, sbf:paper-kbf, dbf,
+    /// Stores, and variants of them: kbf, kbf:literal, kbf:three-way, kbf:joint, kbf:salt, sbf, sbf:paper-kbf, dbf,
     /// dbf:no-counters, bhbf, fcf, exact (with the memory of the first that is not exact)
     #[arg(long, help_heading = COMPARISON, value_name = "LIST", value_delimiter = ',', default_value = "kbf,sbf", value_parser = StoreChoice::parse)]
     pub backends: Vec<&'static StoreChoice>,
@@ -190,9 +190,11 @@ pub struct StoreChoice {
 type Variant = (Backend, &'static str, fn(&mut StoreSpec));
 
 /// Variants of stores: the part of the name after the colon, and what it changes.
-const VARIANTS: [Variant; 4] = [
-    (Backend::Kbf, "literal", |spec| spec.decode = KbfDecode::Literal),
-    (Backend::Kbf, "three-way", |spec| spec.decode = KbfDecode::ThreeWay),
+const VARIANTS: [Variant; 6] = [
+    (Backend::Kbf, "literal", |spec| spec.decode = Some(KbfDecode::Literal)),
+    (Backend::Kbf, "three-way", |spec| spec.decode = Some(KbfDecode::ThreeWay)),
+    (Backend::Kbf, "joint", |spec| spec.decode = Some(KbfDecode::Joint)),
+    (Backend::Kbf, "salt", |spec| spec.decode = Some(KbfDecode::Salt)),
     (Backend::Sbf, "paper-kbf", |spec| spec.sbf = SbfRules::PaperKbf),
     (Backend::Dbf, "no-counters", |spec| spec.dbf_counters = false),
 ];

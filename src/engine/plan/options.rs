@@ -69,6 +69,7 @@ pub struct Plan {
 ///     traffic: Traffic::typical(6),
 ///     arrivals_per_second: None,
 ///     packets_per_second: None,
+///     decode: None,
 /// };
 /// let shapes: Vec<Shape> = Shape::all().filter(|shape| shape.expire == Expire::Timer).collect();
 /// let plan = plan(&requirements, &shapes, &[Expire::Timer])?;
@@ -82,7 +83,7 @@ pub fn plan(
     recommend: &[Expire],
 ) -> Result<Plan, RequirementsError> {
     let resolved = requirements.resolve()?;
-    let theory = Theory::new(requirements.traffic.clone());
+    let theory = theory_for(requirements);
     let mut options: Vec<PlanOption> = vec![];
     for &shape in shapes {
         // The best number of hashes differs little between the layouts of one store.
@@ -97,6 +98,10 @@ pub fn plan(
     options.sort_by(|a, b| resolved.compare(requirements, a, b));
     let recommended = recommended(requirements, &resolved, &options, recommend);
     Ok(Plan { resolved, options, recommended })
+}
+
+fn theory_for(requirements: &Requirements) -> Theory {
+    Theory::new(requirements.traffic.clone()).with_decode(requirements.decode, None)
 }
 
 fn option(
@@ -199,7 +204,7 @@ pub fn frontier(
 ) -> Result<Vec<(Shape, Vec<PlanOption>)>, RequirementsError> {
     let resolved = requirements.resolve()?;
     let flows = Some(resolved.flows.unwrap_or(1_000_000));
-    let theory = Theory::new(requirements.traffic.clone());
+    let theory = theory_for(requirements);
     let of_shape = |&shape: &Shape| {
         let mut hint = None;
         let mut options = vec![];

@@ -3,6 +3,7 @@
 
 use thiserror::Error;
 
+use acsm_filters::KbfDecode;
 use acsm_model::aging::Arrivals;
 use acsm_model::{ErrorRates, StateMix};
 
@@ -119,6 +120,8 @@ pub struct Requirements {
     pub arrivals_per_second: Option<f64>,
     /// Packets per second, if known; else what the flows send.
     pub packets_per_second: Option<f64>,
+    /// How `kbf` decodes, if not as in the papers.
+    pub decode: Option<KbfDecode>,
 }
 
 /// Requirements outside the range that can be planned for.

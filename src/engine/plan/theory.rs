@@ -15,6 +15,7 @@ use acsm_filters::{
 };
 use acsm_model::bhbf::Masks;
 use acsm_model::counts::{CellCounts, FlowCells};
+use acsm_model::joint::JointDecoding;
 use acsm_model::kbf::{Decoding, SumsOfThree, errors_of};
 use acsm_model::recycling::{over_cycle, two_phase};
 use acsm_model::{ErrorRates, StateMix, dbf, fcf, halves, sbf};
@@ -25,13 +26,18 @@ pub struct Theory {
     /// Of `bhbf`: a million steps, so only on demand.
     masks: OnceCell<Rc<Masks>>,
     sums: Rc<SumsOfThree>,
+    /// Of `kbf` in joint decoding: only on demand, as it enumerates all sets of states.
+    joint: OnceCell<Rc<JointDecoding>>,
     decode: KbfDecode,
+    cell_bits: Option<u32>,
     sbf_rules: SbfRules,
     curves: RefCell<HashMap<CurveKey, Rc<Curve<ErrorsAt>>>>,
 }
 
 type ErrorsAt = Box<dyn Fn(f64) -> ErrorRates>;
 
+/// Bits of a cell of `kbf` that are its count; the others are the sum of codes.
+const KBF_COUNT_BITS: u32 = 3;
 /// A flow in a store with stamps is reliable as long as at most this part of its lookups is wrong.
 const RELIABLE_ERROR: f64 = 0.05;
 /// A flow that is reliable for this many idle timeouts is taken to be so for good.
@@ -55,16 +61,27 @@ impl Theory {
             masks: OnceCell::new(),
             sums: Rc::new(SumsOfThree::new(&traffic.mix)),
             traffic: Rc::new(traffic),
+            joint: OnceCell::new(),
             decode: KbfDecode::AllPairs,
+            cell_bits: None,
             sbf_rules: SbfRules::Stateful,
             curves: RefCell::default(),
         }
     }
 
-    /// The same with variants of `kbf` and `sbf`.
+    /// The same with this decoding of `kbf`, in the narrowest cells unless others are given. `None` is
+    /// the papers' decoding, whatever a store does by default: an upper bound of its errors.
     #[must_use]
-    pub fn with_variants(self, decode: KbfDecode, sbf_rules: SbfRules) -> Theory {
-        Theory { decode, sbf_rules, curves: RefCell::default(), ..self }
+    pub fn with_decode(self, decode: Option<KbfDecode>, cell_bits: Option<u32>) -> Theory {
+        let decode = decode.unwrap_or(KbfDecode::AllPairs);
+        let (joint, curves) = (OnceCell::new(), RefCell::default());
+        Theory { decode, cell_bits, joint, curves, ..self }
+    }
+
+    /// The same with these rules of `sbf`.
+    #[must_use]
+    pub fn with_sbf_rules(self, sbf_rules: SbfRules) -> Theory {
+        Theory { sbf_rules, curves: RefCell::default(), ..self }
     }
 
     /// The traffic.
@@ -136,7 +153,7 @@ impl Theory {
 
     /// The models for a store and the traffic it is assumed to have.
     pub fn for_store(spec: &StoreSpec, traffic: Traffic) -> Theory {
-        Theory::new(traffic).with_variants(spec.decode, spec.sbf)
+        Theory::new(traffic).with_decode(spec.decode, spec.cell_bits).with_sbf_rules(spec.sbf)
     }
 
     /// The errors of a store with `live` flows in it. Stores that recycle are averaged over their
@@ -184,12 +201,43 @@ impl Theory {
         Rc::clone(curves.entry(key).or_insert_with(|| Rc::new(Curve::new(self.errors_at(key)))))
     }
 
+    /// The model of joint decoding, with the codes that a store has.
+    fn joint_decoding(&self) -> Rc<JointDecoding> {
+        let mix = &self.traffic.mix;
+        let cell_bits =
+            self.cell_bits.unwrap_or_else(|| Backend::Kbf.narrowest_cell_bits(mix.states(), false));
+        let code_bits = cell_bits.saturating_sub(KBF_COUNT_BITS);
+        let compute = || {
+            Rc::new(match self.decode {
+                KbfDecode::Salt => JointDecoding::salted(mix.states(), code_bits),
+                _ => JointDecoding::new(mix, code_bits),
+            })
+        };
+        Rc::clone(self.joint.get_or_init(compute))
+    }
+
+    /// The errors of `kbf` by what is on the cells of a flow.
+    fn kbf_errors(&self) -> impl Fn(&FlowCells) -> ErrorRates + use<> {
+        let sums = Rc::clone(&self.sums);
+        let joint = self.decode.is_joint().then(|| self.joint_decoding());
+        let decoding = match self.decode {
+            KbfDecode::Literal => Decoding::Literal,
+            KbfDecode::ThreeWay => Decoding::ThreeWay,
+            KbfDecode::AllPairs | KbfDecode::Joint | KbfDecode::Salt => Decoding::AllPairs,
+        };
+        move |cells: &FlowCells| match &joint {
+            Some(joint) => joint.errors(cells),
+            None => errors_of(cells, &sums, decoding),
+        }
+    }
+
     /// The errors by what is on the cells of a flow.
     fn errors_of(&self, of: CurveKey) -> impl Fn(&FlowCells) -> ErrorRates + use<> {
-        let (traffic, sums) = (Rc::clone(&self.traffic), Rc::clone(&self.sums));
+        let traffic = Rc::clone(&self.traffic);
+        let kbf_errors = (of.backend == Backend::Kbf).then(|| self.kbf_errors());
         let masks = (of.backend == Backend::Bhbf)
             .then(|| Rc::clone(self.masks.get_or_init(|| Rc::new(Masks::new()))));
-        let (decode, states) = (self.decode, traffic.mix.states());
+        let states = traffic.mix.states();
         let kept = match self.sbf_rules {
             SbfRules::Stateful => traffic.kept,
             SbfRules::PaperKbf => 0.0,
@@ -197,7 +245,7 @@ impl Theory {
         move |cells: &FlowCells| match of.backend {
             Backend::Dbf => dbf::errors(cells, states),
             Backend::Sbf => sbf::errors_of_changing_flows(cells, &traffic.mix, kept),
-            Backend::Kbf => errors_of(cells, &sums, decoding(decode)),
+            Backend::Kbf => kbf_errors.as_ref().map(|errors| errors(cells)).unwrap_or_default(),
             Backend::Bhbf | Backend::Exact | Backend::Fcf => {
                 masks.as_ref().map(|masks| masks.errors(cells, states)).unwrap_or_default()
             }
@@ -229,15 +277,6 @@ pub(super) fn slot_errors(fingerprints: u64, load: f64, mix: &StateMix) -> Error
     let errors = fcf::errors_among(fingerprints as f64, in_use, mix);
     let lost = if load > in_use { 1.0 - in_use / load } else { 0.0 };
     ErrorRates { false_negative: lost, dont_know: errors.dont_know * (1.0 - lost), ..errors }
-}
-
-/// The model's name for a store's way to decode.
-const fn decoding(decode: KbfDecode) -> Decoding {
-    match decode {
-        KbfDecode::AllPairs => Decoding::AllPairs,
-        KbfDecode::Literal => Decoding::Literal,
-        KbfDecode::ThreeWay => Decoding::ThreeWay,
-    }
 }
 
 impl CurveKey {
@@ -302,7 +341,7 @@ mod tests {
             let load = sizing.hashes as f64 * flows / sizing.cells as f64;
             let on_lines_of = |cells_per_line| {
                 let cells = FlowCells::blocked(sizing.hashes, load, 1, cells_per_line);
-                errors_of(&cells, &sums, decoding(spec.decode)).of_absent()
+                errors_of(&cells, &sums, Decoding::AllPairs).of_absent()
             };
             let expected = on_lines_of(cells_per_line);
             let theory = Theory::for_store(&spec, traffic.clone());

@@ -89,6 +89,8 @@ pub struct RatesReport {
 /// Where the requirements come from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Origin {
+    /// `--decode`, if it was given.
+    pub decode: Option<String>,
     /// Names of the machine's states.
     pub states: Vec<String>,
     /// Captures that the traffic was measured on.

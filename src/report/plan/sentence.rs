@@ -96,6 +96,9 @@ pub fn arguments(option: &PlanOption, origin: &Origin) -> String {
         // Behind a pending table narrower cells would do.
         arguments += &format!(" --cell-bits {}", option.footprint.cell_bits);
     }
+    if let (Backend::Kbf, Some(decode)) = (shape.backend, &origin.decode) {
+        arguments += &format!(" --decode {decode}");
+    }
     arguments += &format!(" --expire {} --flows {}", shape.expire.name(), option.flows);
     if !shape.backend.is_approximate() && option.errors.false_negative == 0.0 {
         return arguments;

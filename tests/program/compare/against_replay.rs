@@ -6,10 +6,12 @@ use super::compare;
 use crate::runner::{Folder, count, replay};
 
 /// A store as `compare` names it, and as `replay` does, in the layout that `compare` takes.
-const STORES: [(&str, &str); 8] = [
+const STORES: [(&str, &str); 10] = [
     ("kbf", "--backend kbf --layout spread"),
     ("kbf:literal", "--backend kbf --layout spread --decode literal"),
     ("kbf:three-way", "--backend kbf --layout spread --decode three-way"),
+    ("kbf:joint", "--backend kbf --layout spread --decode joint"),
+    ("kbf:salt", "--backend kbf --layout spread --decode salt"),
     ("sbf", "--backend sbf --layout spread"),
     ("sbf:paper-kbf", "--backend sbf --layout spread --sbf-rules paper-kbf"),
     ("dbf", "--backend dbf --layout spread"),
@@ -100,4 +102,36 @@ fn equal_memory_is_that_of_the_first_store() {
     // The first is the same in both: run once, reported twice.
     assert_eq!(memory[0]["errors"], cells[0]["errors"]);
     assert_eq!(memory[0]["seconds"], cells[0]["seconds"]);
+}
+
+/// Joint decoding errs less than the papers' in the same cells, and with salt not more than without.
+#[test]
+fn salt_is_not_worse_than_joint_decoding() {
+    let folder = Folder::new();
+    let (trace, _) = folder.generate("x.pcap", "--packets 60k --flows 6k --seed 5");
+    for expire in ["timer", "none"] {
+        let options = format!(
+            "--preset paper --flows 5k --backends kbf:three-way,kbf:joint,kbf:salt,kbf --expire {expire} --fp-rates 0.1 --seed 1"
+        );
+        let report = compare(&options, &[&trace]);
+        let runs = report["runs"].as_array().unwrap();
+        let errors = |variant: Option<&str>| {
+            let run = runs.iter().find(|run| run["variant"].as_str() == variant).unwrap();
+            let kinds = [
+                "false_positive",
+                "dont_know_absent",
+                "false_negative",
+                "dont_know",
+                "false_return",
+            ];
+            kinds.iter().map(|kind| count(run, &format!("/errors/{kind}"))).sum::<u64>()
+        };
+        let [papers, joint, salt] = ["three-way", "joint", "salt"].map(|name| errors(Some(name)));
+        println!("{expire}: three-way {papers}, joint {joint}, salt {salt}");
+        assert!(joint > 50 && joint < papers, "{expire}: {joint}, three-way {papers}");
+        // Five standard deviations of a count, as if both erred alike.
+        let chance = 5.0 * (2.0 * joint as f64).sqrt();
+        assert!((salt as f64) < joint as f64 + chance, "{expire}: salt {salt}, joint {joint}");
+        assert_eq!(errors(None) == salt, expire == "timer", "salt is the default of the timer");
+    }
 }

@@ -170,3 +170,21 @@ fn the_frontier_is_drawn() {
     assert_eq!(nowhere.status.code(), Some(1));
     assert!(stderr(&nowhere).contains("--plot no-such-folder/frontier.svg"));
 }
+
+#[test]
+fn decodings_of_kbf_have_predictions_of_their_own() {
+    let kbf = |options: &str| {
+        let plan = json(&format!("--preset paper --flows 100k --memory 1MB {options}"));
+        let options = plan["options"].as_array().unwrap().iter();
+        let mut of_kbf = options.filter(|option| option["store"] == "kbf");
+        let option = of_kbf.find(|option| option["layout"] == "spread").unwrap();
+        let arguments = option["arguments"].as_str().unwrap().to_owned();
+        (option["errors"]["total_rate"].as_f64().unwrap(), arguments)
+    };
+    let (papers, plain) = kbf("");
+    assert!(!plain.contains("--decode"), "{plain}");
+    assert_eq!(kbf("--decode all-pairs").0, papers);
+    let [(joint, _), (salt, arguments)] = ["--decode joint", "--decode salt"].map(kbf);
+    assert!(joint < papers && salt < 0.1 * joint, "{papers:e} {joint:e} {salt:e}");
+    assert!(arguments.contains("--decode salt"), "{arguments}");
+}

@@ -11,9 +11,15 @@ fn requirements(
     target: Option<Target>,
     memory_bytes: Option<u64>,
 ) -> Requirements {
-    let (arrivals_per_second, packets_per_second) = (None, None);
-    let traffic = Traffic::typical(6);
-    Requirements { flows, target, memory_bytes, traffic, arrivals_per_second, packets_per_second }
+    Requirements {
+        flows,
+        target,
+        memory_bytes,
+        traffic: Traffic::typical(6),
+        arrivals_per_second: None,
+        packets_per_second: None,
+        decode: None,
+    }
 }
 
 /// Every store, and every layout and expiry with some of them.

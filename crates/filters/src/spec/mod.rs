@@ -64,7 +64,8 @@ pub enum SbfRules {
     PaperKbf,
 }
 
-/// How a kBF decodes the state of a flow when none of its cells holds that flow alone.
+/// How a kBF decodes the state of a flow: the first three are the papers' ways, for a flow that is
+/// alone on none of its cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum KbfDecode {
     /// The intersection of all cells with two flows, then of those with three.
@@ -74,6 +75,17 @@ pub enum KbfDecode {
     Literal,
     /// The 2014 text: the intersection of all cells with two or three flows.
     ThreeWay,
+    /// Joint decoding: the states that all cells of the flow allow; none means absent.
+    Joint,
+    /// Joint decoding with salt: what a flow adds for a state differs from cell to cell.
+    Salt,
+}
+
+impl KbfDecode {
+    /// Whether all cells of a flow are decoded together.
+    pub const fn is_joint(self) -> bool {
+        matches!(self, KbfDecode::Joint | KbfDecode::Salt)
+    }
 }
 
 /// A store as it is wanted.
@@ -103,8 +115,8 @@ pub struct StoreSpec {
     pub retain: bool,
     /// Rules of `sbf`.
     pub sbf: SbfRules,
-    /// Decoding of `kbf`.
-    pub decode: KbfDecode,
+    /// Decoding of `kbf`, if not the default of the way to expire.
+    pub decode: Option<KbfDecode>,
     /// Whether `dbf` counts; without, cells are single bits that only age empties.
     pub dbf_counters: bool,
     /// Slots of the pending table before the store, if there is one. It is not part of the sizing.
@@ -194,9 +206,18 @@ impl StoreSpec {
             recycle_at: None,
             retain: true,
             sbf: SbfRules::Stateful,
-            decode: KbfDecode::AllPairs,
+            decode: None,
             dbf_counters: true,
             pending: None,
+        }
+    }
+
+    /// How a kbf decodes: by default with salt if it has two halves, else as in the papers.
+    pub const fn kbf_decode(&self) -> KbfDecode {
+        match (self.decode, self.expire) {
+            (Some(decode), _) => decode,
+            (None, Expire::Timer) => KbfDecode::Salt,
+            (None, _) => KbfDecode::AllPairs,
         }
     }
 

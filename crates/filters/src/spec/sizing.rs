@@ -13,8 +13,8 @@ use super::footprint::{
 use super::layout::{best_hashes, most_hashes};
 use super::{
     BHBF_CELL_BITS, BLOCKED_LINES_LIMIT, Backend, Budget, CellFormat, Expire, Footprint,
-    HASHES_LIMIT, KbfDecode, LINE_BYTES, LayoutKind, MEMORY_LIMIT_BYTES, RecycleAt, Sizing,
-    SlotFormat, SpecError, Storage, StoreSpec, fcf_slots_per_line, kbf_cell_bits,
+    HASHES_LIMIT, LINE_BYTES, LayoutKind, MEMORY_LIMIT_BYTES, RecycleAt, Sizing, SlotFormat,
+    SpecError, Storage, StoreSpec, fcf_slots_per_line, kbf_cell_bits,
 };
 use crate::digest::FlowId;
 use crate::state::State;
@@ -158,8 +158,10 @@ impl StoreSpec {
         }
         Ok(match self.layout {
             LayoutKind::Spread => hashes as usize,
-            LayoutKind::Blocked(lines) if self.has_salts() => salted_hashes(hashes as usize, lines)
-                .min(most_hashes(self.layout, format.cells_per_line())),
+            LayoutKind::Blocked(lines) if self.decodes_jointly() => {
+                joint_hashes(hashes as usize, lines)
+                    .min(most_hashes(self.layout, format.cells_per_line()))
+            }
             layout => best_hashes(layout, cells, self.flows as f64, format.cells_per_line()),
         })
     }
@@ -193,27 +195,26 @@ impl StoreSpec {
         let flows = self.flows as f64;
         match self.backend {
             Backend::Bhbf => bhbf_hashes(cells / flows).min(most_hashes(self.layout, per_line)),
-            Backend::Kbf if self.has_salts() => match self.layout {
+            Backend::Kbf if self.decodes_jointly() => match self.layout {
                 LayoutKind::Spread => best_hashes(self.layout, cells, flows, per_line),
                 LayoutKind::Blocked(lines) => {
                     let spread = best_hashes(LayoutKind::Spread, cells, flows, per_line);
-                    salted_hashes(spread, lines).min(most_hashes(self.layout, per_line))
+                    joint_hashes(spread, lines).min(most_hashes(self.layout, per_line))
                 }
             },
             _ => best_hashes(self.layout, cells, flows, per_line),
         }
     }
 
-    /// Whether what a flow adds for a state differs from cell to cell, in a kbf.
-    pub fn has_salts(&self) -> bool {
-        self.backend == Backend::Kbf
-            && self.expire == Expire::Timer
-            && self.decode == KbfDecode::AllPairs
+    /// Whether it is a kbf that decodes all cells of a flow together.
+    fn decodes_jointly(&self) -> bool {
+        self.backend == Backend::Kbf && self.kbf_decode().is_joint()
     }
 
-    /// How many states need a code of a kbf: those that can be in the store, where flows have salts.
+    /// How many states need a code of a kbf: with joint decoding, those that can be in the store.
     fn coded_states(&self) -> usize {
-        if self.has_salts() { self.stored_states() } else { self.states }
+        let is_joint = self.backend == Backend::Kbf && self.kbf_decode().is_joint();
+        if is_joint { self.stored_states() } else { self.states }
     }
 
     /// The sizing for this many cells, if it is within all limits.
@@ -335,9 +336,9 @@ fn bhbf_hashes(cells_per_flow: f64) -> usize {
     (2.0 * cells_per_flow).round().clamp(1.0, BHBF_HASHES_MAX) as usize
 }
 
-/// With salts all cells of a flow must agree, so more of them are better than the fewest false
+/// In joint decoding all cells of a flow must agree, so more of them are better than the fewest false
 /// positives of cells alone would have it: as many as spread, the same number in each line.
-fn salted_hashes(spread: usize, lines: usize) -> usize {
+fn joint_hashes(spread: usize, lines: usize) -> usize {
     (spread - spread % lines).max(lines)
 }
 

@@ -293,10 +293,12 @@ fn slow_array(spec: &StoreSpec) -> Box<dyn Slow> {
     let (layout, hashes, cells_per_line) = (spec.layout, sizing.hashes, sizing.cells_per_line);
     let shape = Shape { layout, hashes, cells, cells_per_line, timed };
     match spec.backend {
-        Backend::Kbf if spec.has_salts() => {
-            Box::new(SlowKbf::salted(shape, spec.states, sizing.cell_bits))
-        }
-        Backend::Kbf => Box::new(SlowKbf::new(shape, spec.states, spec.decode)),
+        Backend::Kbf => match spec.kbf_decode() {
+            decode @ (KbfDecode::Joint | KbfDecode::Salt) => {
+                Box::new(SlowKbf::joint(shape, spec.states, decode, sizing.cell_bits))
+            }
+            decode => Box::new(SlowKbf::new(shape, spec.states, decode)),
+        },
         Backend::Bhbf => Box::new(SlowBhbf::new(shape, spec.states)),
         Backend::Sbf => {
             let count_max = (1 << (sizing.cell_bits - 5)) - 1;
@@ -358,8 +360,33 @@ fn blocked_layouts_follow_their_rules() {
 
 #[test]
 fn kbf_follows_its_rules() {
-    for decode in [KbfDecode::AllPairs, KbfDecode::Literal, KbfDecode::ThreeWay] {
-        filter_conforms(StoreSpec { decode, ..StoreSpec::new(Backend::Kbf, 6) });
+    let of_papers = [KbfDecode::AllPairs, KbfDecode::Literal, KbfDecode::ThreeWay];
+    for decode in of_papers.into_iter().chain([KbfDecode::Joint, KbfDecode::Salt]) {
+        filter_conforms(StoreSpec { decode: Some(decode), ..StoreSpec::new(Backend::Kbf, 6) });
+    }
+}
+
+#[test]
+fn kbf_decodes_by_default_with_salt_in_two_halves_and_else_as_the_papers() {
+    for expire in [Expire::Timer, Expire::Stamps, Expire::None, Expire::Recycle, Expire::TwoPhase] {
+        let spec = StoreSpec { expire, ..StoreSpec::new(Backend::Kbf, 6) };
+        let expected = if expire == Expire::Timer { KbfDecode::Salt } else { KbfDecode::AllPairs };
+        assert_eq!(spec.kbf_decode(), expected, "{expire:?}");
+        let joint = StoreSpec { decode: Some(KbfDecode::Joint), ..spec };
+        assert_eq!(joint.kbf_decode(), KbfDecode::Joint, "{expire:?}");
+    }
+}
+
+/// Codes that tell three flows, in blocked layouts too, and in stores that recycle.
+#[test]
+fn kbf_follows_its_rules_in_joint_decoding() {
+    for decode in [KbfDecode::Joint, KbfDecode::Salt].map(Some) {
+        filter_conforms(StoreSpec { decode, ..StoreSpec::new(Backend::Kbf, 9) });
+        for expire in [Expire::Stamps, Expire::Recycle, Expire::TwoPhase] {
+            let layout = LayoutKind::Blocked(2);
+            let of = StoreSpec { decode, layout, expire, ..StoreSpec::new(Backend::Kbf, 6) };
+            sizes(&of).iter().take(2).for_each(conforms);
+        }
     }
 }
 

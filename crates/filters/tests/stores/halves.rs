@@ -294,7 +294,7 @@ fn flows_that_pass_through_do_not_wear_a_store_out() {
     let found = worst(dbf);
     assert!(found <= 1.0, "dbf: {found} %");
     for backend in [Backend::Kbf, Backend::Sbf] {
-        let (decode, sbf) = (KbfDecode::ThreeWay, SbfRules::PaperKbf);
+        let (decode, sbf) = (Some(KbfDecode::ThreeWay), SbfRules::PaperKbf);
         let of_papers = worst(StoreSpec { decode, sbf, layout, ..StoreSpec::new(backend, 14) });
         assert!(of_papers > 10.0, "{backend:?} by the papers: {of_papers} %");
     }

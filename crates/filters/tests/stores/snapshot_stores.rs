@@ -150,7 +150,8 @@ fn filters_with_other_rules_and_cells_are_the_same_after_loading() {
         is_same(&StoreSpec { cell_bits, ..of(Backend::Sbf) });
         is_same(&StoreSpec { cell_bits, ..of(Backend::Kbf) });
     }
-    for decode in [KbfDecode::Literal, KbfDecode::ThreeWay] {
+    let decodes = [KbfDecode::AllPairs, KbfDecode::Literal, KbfDecode::ThreeWay, KbfDecode::Joint];
+    for decode in decodes.map(Some) {
         is_same(&StoreSpec { decode, ..of(Backend::Kbf) });
     }
     is_same(&StoreSpec { sbf: SbfRules::PaperKbf, ..of(Backend::Sbf) });

@@ -6,6 +6,7 @@ use acsm_filters::{
     Kbf, KbfDecode, KbfRule, LayoutKind, Lookup, Random, Sbf, SbfRule, SbfRules, Sizing, State,
     Store, StoreSpec,
 };
+use acsm_model::joint::JointDecoding;
 use acsm_model::kbf::Decoding;
 use acsm_model::{ErrorRates, FlowCells, StateMix, bhbf, bloom, fcf, kbf, sbf};
 
@@ -21,12 +22,14 @@ fn sizing(backend: Backend, flows: u64, fp_rate: f64) -> Sizing {
     StoreSpec { flows, budget, ..StoreSpec::new(backend, STATES) }.sizing().unwrap()
 }
 
-/// The name of a decoding in the model.
-fn decoding(decode: KbfDecode) -> Decoding {
+/// The errors of a kbf with codes of at most this many bits by its decoding's model.
+fn kbf_model(cells: &FlowCells, mix: &StateMix, decode: KbfDecode, code_bits: u32) -> ErrorRates {
     match decode {
-        KbfDecode::AllPairs => Decoding::AllPairs,
-        KbfDecode::Literal => Decoding::Literal,
-        KbfDecode::ThreeWay => Decoding::ThreeWay,
+        KbfDecode::AllPairs => kbf::errors(cells, mix, Decoding::AllPairs),
+        KbfDecode::Literal => kbf::errors(cells, mix, Decoding::Literal),
+        KbfDecode::ThreeWay => kbf::errors(cells, mix, Decoding::ThreeWay),
+        KbfDecode::Joint => JointDecoding::new(mix, code_bits).errors(cells),
+        KbfDecode::Salt => JointDecoding::salted(mix.states(), code_bits).errors(cells),
     }
 }
 
@@ -260,14 +263,46 @@ fn stores_err_as_their_models_say_by_kind() {
             let name = format!("sbf at {rho} times its capacity for {fp_rate}");
             assert_errors(&name, &measured, &sbf::errors(&cells_at(&sbf_sizing), &mix), flows_in);
 
-            for decode in [KbfDecode::AllPairs, KbfDecode::Literal, KbfDecode::ThreeWay] {
+            for decode in [
+                KbfDecode::AllPairs,
+                KbfDecode::Literal,
+                KbfDecode::ThreeWay,
+                KbfDecode::Joint,
+                KbfDecode::Salt,
+            ] {
                 let sizing = spec(Backend::Kbf);
                 let mut store = Kbf::<8, HALVES>::new(KbfRule::new(6, decode), &sizing).unwrap();
                 let measured = errors_of(&mut store, &mix, flows_in, 12);
                 let name = format!("kbf, {decode:?}, {rho} times its capacity for {fp_rate}");
-                let model = kbf::errors(&cells_at(&sizing), &mix, decoding(decode));
+                let model = kbf_model(&cells_at(&sizing), &mix, decode, 5);
                 assert_errors(&name, &measured, &model, flows_in);
             }
+        }
+    }
+}
+
+/// In cells of 16 bits joint decoding has codes that tell three flows.
+#[test]
+fn joint_decoding_in_wider_cells_errs_as_its_model_says() {
+    let (flows_in, layout) = (50_000, LayoutKind::Spread);
+    let mix = StateMix::new(&[80.0, 10.0, 3.0, 2.0, 1.0, 1.0, 1.0, 0.5, 0.5, 0.5, 0.5]);
+    for (fp_rate, rho) in [(0.1, 1.5), (0.03, 2.5)] {
+        for decode in [KbfDecode::Joint, KbfDecode::Salt] {
+            let flows = (flows_in as f64 / rho) as u64 * FlowId::SHARDS as u64;
+            let (budget, decode) = (Budget::FpRate(fp_rate), Some(decode));
+            let of = StoreSpec::new(Backend::Kbf, mix.states());
+            let spec = StoreSpec { flows, budget, layout, decode, ..of };
+            let sizing = spec.sizing().unwrap();
+            assert_eq!(sizing.cell_bits, 16);
+            let rule = KbfRule::for_spec(&spec, 16);
+            let mut store = Kbf::<16, HALVES>::new(rule, &sizing).unwrap();
+            let measured = errors_of(&mut store, &mix, flows_in, 13);
+            let load = bloom::load(cells(&sizing), sizing.hashes, flows_in as f64);
+            let flow_cells = FlowCells::at_load(sizing.hashes, load);
+            let model = kbf_model(&flow_cells, &mix, spec.kbf_decode(), 13);
+            let name =
+                format!("kbf, {decode:?}, 11 states, {rho} times its capacity for {fp_rate}");
+            assert_errors(&name, &measured, &model, flows_in);
         }
     }
 }

@@ -4,6 +4,7 @@
 use acsm_filters::rng::Random;
 use acsm_filters::{Backend, Budget, Expire, StoreSpec};
 use acsm_model::counts::FlowCells;
+use acsm_model::joint::JointDecoding;
 use acsm_model::kbf::Decoding;
 use acsm_model::recycling;
 use acsm_model::{ErrorRates, StateMix, bhbf::Masks, dbf, kbf, sbf};
@@ -355,6 +356,77 @@ fn kbf_by_every_decoding() {
             let model = kbf::errors(&case.cells(), &case.mix, decode);
             case.check(model, &kbf_judge(decode));
         }
+    }
+}
+
+/// Joint decoding of eight states: a state is possible if on every cell the rest of the sum can be
+/// made of as many codes as there are other flows.
+fn joint_judge(codes: [usize; 8], salted: bool) -> impl Fn(&[(&[Resident], usize)]) -> Answer {
+    let states = codes.len();
+    let mut rests: Vec<Vec<usize>> = vec![vec![0]];
+    for others in 1..3 {
+        let with_one_more =
+            rests[others - 1].iter().flat_map(|rest| codes.iter().map(move |code| rest ^ code));
+        rests.push(with_one_more.collect());
+    }
+    move |cells| {
+        let code_of =
+            |state: usize, turned: usize| codes[if salted { turned % states } else { state }];
+        let is_possible = |state: &usize| {
+            cells.iter().all(|(residents, salt)| {
+                let codes = residents.iter().map(|&(state, turned)| code_of(state, turned));
+                let sum = codes.fold(0, |sum, code| sum ^ code);
+                match residents.len() {
+                    0 => false,
+                    count @ 1..=3 => {
+                        rests[count - 1].contains(&(sum ^ code_of(*state, state + salt)))
+                    }
+                    _ => true,
+                }
+            })
+        };
+        match (0..states).filter(is_possible).collect::<Vec<_>>()[..] {
+            [] => Answer::Absent,
+            [state] => Answer::Known(state),
+            _ => Answer::DontKnow,
+        }
+    }
+}
+
+/// Eight states: salts of 16 are uniform.
+#[test]
+fn kbf_in_joint_decoding() {
+    // Algorithm 1, and the same with sums of three that are all different.
+    let narrow = [1, 2, 4, 8, 15, 16, 32, 51];
+    let wide = [1, 2, 4, 8, 16, 32, 63, 64];
+    for (codes, code_bits) in [(narrow, 6), (wide, 13)] {
+        for (mix, hashes, load) in [
+            (StateMix::even(8), 3, 1.2),
+            (StateMix::new(&[80.0, 10.0, 4.0, 2.0, 1.0, 1.0, 1.0, 1.0]), 3, 1.5),
+            (StateMix::new(&[50.0, 20.0, 10.0, 10.0, 5.0, 5.0, 0.0, 0.0]), 4, 2.2),
+        ] {
+            for salted in [false, true] {
+                let name = format!("kbf, joint, salted {salted}, {code_bits} bits, k {hashes}");
+                let case = spread(&name, hashes, load, mix.clone());
+                let model = match salted {
+                    true => JointDecoding::salted(8, code_bits),
+                    false => JointDecoding::new(&mix, code_bits),
+                };
+                case.check(model.errors(&case.cells()), &joint_judge(codes, salted));
+            }
+        }
+    }
+}
+
+/// One state is always known: to absent flows too, if no cell is empty.
+#[test]
+fn kbf_of_one_state_in_joint_decoding() {
+    let cells = FlowCells::at_load(5, 1.0);
+    let all = cells.all(|counts| counts.at_least(1));
+    for model in [JointDecoding::new(&StateMix::even(1), 1), JointDecoding::salted(1, 1)] {
+        let errors = model.errors(&cells);
+        assert_eq!((errors.dont_know, errors.dont_know_absent), (0.0, 0.0));
+        assert!((errors.false_positive - all).abs() < 1e-12, "{errors:?}");
     }
 }
 

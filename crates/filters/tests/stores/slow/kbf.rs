@@ -13,8 +13,6 @@ pub struct SlowKbf {
     /// By count and sum: the states that are in some choice of `count` codes with that sum.
     in_sums: HashMap<(u32, u32), Vec<usize>>,
     decode: KbfDecode,
-    /// Whether the code of a state differs from cell to cell.
-    is_salted: bool,
 }
 
 /// Tries every choice of one, two and three codes.
@@ -70,21 +68,22 @@ impl SlowKbf {
     pub fn new(shape: Shape, states: usize, decode: KbfDecode) -> SlowKbf {
         let codes = codes(2, states);
         let (in_sums, grid) = (in_sums(&codes), Grid::new(shape));
-        SlowKbf { grid, in_sums, codes, decode, is_salted: false }
+        SlowKbf { grid, in_sums, codes, decode }
     }
 
-    pub fn salted(shape: Shape, states: usize, cell_bits: u32) -> SlowKbf {
+    /// For joint decoding: codes that tell three flows, if they fit.
+    pub fn joint(shape: Shape, states: usize, decode: KbfDecode, cell_bits: u32) -> SlowKbf {
         let wide = codes(3, states);
         let fits = wide.iter().all(|code| code >> (cell_bits - 3) == 0);
         let codes = if fits { wide } else { codes(2, states) };
         let (in_sums, grid) = (in_sums(&codes), Grid::new(shape));
-        SlowKbf { grid, in_sums, codes, decode: KbfDecode::AllPairs, is_salted: true }
+        SlowKbf { grid, in_sums, codes, decode }
     }
 
     /// The salts of the flow, one for each of its cells.
     fn salts(&self, flow: &Flow) -> impl Iterator<Item = usize> + use<> {
         let (digest, range) = (flow.id.position_bits(), self.codes.len());
-        let is_salted = self.is_salted;
+        let is_salted = self.decode == KbfDecode::Salt;
         (0..).map(move |i: u64| {
             let steps = 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(1 + i / 16);
             let word = mix((digest ^ 0x6a09_e667_f3bc_c908).wrapping_add(steps));
@@ -97,7 +96,7 @@ impl SlowKbf {
     }
 
     /// The states that every cell allows.
-    fn decode_salted(&self, cells: &[Cell], salts: impl Iterator<Item = usize>) -> Lookup {
+    fn decode_jointly(&self, cells: &[Cell], salts: impl Iterator<Item = usize>) -> Lookup {
         let salts: Vec<usize> = salts.take(cells.len()).collect();
         let allows =
             |cell: Cell, code: usize| cell.count > 3 || self.candidates(cell).contains(&code);
@@ -129,7 +128,10 @@ impl SlowKbf {
         }
     }
 
-    fn decode(&self, cells: &[Cell]) -> Lookup {
+    fn decode(&self, cells: &[Cell], salts: impl Iterator<Item = usize>) -> Lookup {
+        if matches!(self.decode, KbfDecode::Joint | KbfDecode::Salt) {
+            return self.decode_jointly(cells, salts);
+        }
         if let Some(own) = cells.iter().find(|cell| cell.count == 1) {
             return self.one(&[self.candidates(*own)]);
         }
@@ -154,7 +156,7 @@ impl SlowKbf {
                     cells.iter().copied().filter(|cell| cell.count == 3).collect();
                 self.one(&[twos, sets(&all_threes)].concat())
             }
-            KbfDecode::ThreeWay => {
+            _ => {
                 let shared = cells.iter().filter(|cell| cell.count <= 3);
                 self.one(&shared.map(|&cell| self.candidates(cell)).collect::<Vec<_>>())
             }
@@ -189,10 +191,7 @@ impl Slow for SlowKbf {
         let positions = self.grid.positions(flow.id.position_bits());
         let cells: Option<Vec<Cell>> =
             positions.iter().map(|&i| self.grid.cells[i].map(|(cell, _)| cell)).collect();
-        cells.map_or(Lookup::Absent, |cells| match self.is_salted {
-            true => self.decode_salted(&cells, self.salts(flow)),
-            false => self.decode(&cells),
-        })
+        cells.map_or(Lookup::Absent, |cells| self.decode(&cells, self.salts(flow)))
     }
 
     fn touch(&mut self, flow: &Flow, _found: Lookup, at: i64) {
