@@ -59,7 +59,7 @@ impl StoreSpec {
             recycle_at,
             retain,
             sbf,
-            decode,
+            decode: _, // what it leads to is saved
             dbf_counters,
             pending,
         } = self;
@@ -76,7 +76,7 @@ impl StoreSpec {
             ("recycle_at", format!("{recycle_at:?}")),
             ("retain", retain.to_string()),
             ("sbf", format!("{sbf:?}")),
-            ("decode", format!("{decode:?}")),
+            ("decode", format!("{:?}", self.kbf_decode())),
             ("dbf_counters", dbf_counters.to_string()),
             ("pending", format!("{pending:?}")),
             ("cells", size(|sizing| sizing.cells)),
@@ -117,7 +117,7 @@ mod tests {
             String::from_utf8(section.content).unwrap(),
             "backend kbf\nstates 6\nheld StateSet(0)\nflows 1000\nbudget FpRate(0.01)\nhashes_given None\n\
              cell_bits_given None\nlayout spread\nexpire timer\nrecycle_at None\nretain true\n\
-             sbf Stateful\ndecode AllPairs\ndbf_counters true\npending Some(131072)\ncells 9632\n\
+             sbf Stateful\ndecode Salt\ndbf_counters true\npending Some(131072)\ncells 9632\n\
              hashes 7\ncell_bits 8\ncells_per_line 30\nbits 172032\n"
         );
     }
