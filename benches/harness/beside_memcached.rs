@@ -12,7 +12,7 @@ use super::kv_pairs::Pairs;
 use super::memcached::{Memcached, Transport};
 use super::turns::median;
 
-/// The keys that are asked for are divided among so many rounds, in which all contestants take turns.
+/// Rounds of a run. Each asks for its part of the keys, of all stores and servers in turn.
 const ROUNDS: usize = 20;
 /// Keys in one request of multi-get.
 const MULTI_GET: usize = 100;

@@ -213,6 +213,7 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
         let stamp = |state: Option<State>| {
             event.tick().stamp(state.is_some_and(|state| half_open[state.index()]))
         };
+        let is_writable = basis != Lookup::DontKnow || S::WRITES_WITHOUT_OLD_STATE;
         match (basis, next) {
             (Lookup::Absent, Next::Go(state)) => {
                 let insertion = self.store.insert(&place, state, stamp(Some(state)));
@@ -233,20 +234,14 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
                 self.touch(index, &place, &found, stamp(Some(state)));
                 Some(state)
             }
-            (Lookup::DontKnow, _) if !S::WRITES_WITHOUT_OLD_STATE => {
-                self.touch(index, &place, &found, stamp(None));
-                None
-            }
-            (Lookup::Known(_) | Lookup::DontKnow, Next::Go(state)) => match self.pending {
+            (_, Next::Go(state)) if is_writable => match self.pending {
                 Some(_) if work.rules.held[state.index()] => {
                     self.retire(work, index, event, (&place, &found), state)
                 }
                 _ => self.modify(index, &place, &found, (state, stamp(Some(state)))),
             },
-            (Lookup::Known(_) | Lookup::DontKnow, Next::Delete) => {
-                self.delete(index, &place, &found, now)
-            }
-            (Lookup::DontKnow, Next::Keep) => {
+            (_, Next::Delete) if is_writable => self.delete(index, &place, &found, now),
+            _ => {
                 self.touch(index, &place, &found, stamp(None));
                 None
             }

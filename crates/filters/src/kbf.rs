@@ -122,7 +122,7 @@ impl KbfRule {
         if !decode.is_joint() {
             return KbfRule::new(spec.states, decode);
         }
-        // As many codes as there is room for: so many salts there are.
+        // As many codes as fit the cell. The number of salts is the number of codes.
         let fit = |states: &usize| kbf_cell_bits(*states) <= cell_bits;
         let codes = (spec.stored_states()..=spec.states).take_while(fit).last();
         let codes = codes.unwrap_or(spec.states);

@@ -66,7 +66,7 @@ impl<'a> PairSource<'a> {
         }
     }
 
-    /// The progress of reading it so many times.
+    /// The progress of reading it this number of times.
     pub fn reading(&self, times: u64, is_quiet: bool) -> Reading {
         let read = Arc::new(ReadProgress::new(self.bytes.map(|bytes| bytes * times)));
         let bar = Progress::of_items("pairs", Arc::clone(&read), is_quiet);

@@ -54,6 +54,23 @@ impl StoredFlow {
     pub fn touched(self, state: State, stamp: Stamp) -> StoredFlow {
         StoredFlow { state, alive_until: self.alive_until.max(stamp.last_alive()) }
     }
+
+    /// A packet of the flow.
+    #[inline]
+    fn step(self, work: &ShardWork<'_>, event: &Event, has_pending: bool) -> TrueStep {
+        let answer = Lookup::Known(self.state);
+        let after = match event.step(work.machine, answer).next {
+            Next::Go(state) if has_pending && work.rules.held[state.index()] => {
+                TrueFlow::Pending(held_flow(work, state), event.pending_epoch)
+            }
+            Next::Go(state) => TrueFlow::Stored(self.touched(state, stamp(work, event, state))),
+            Next::Keep => {
+                TrueFlow::Stored(self.touched(self.state, stamp(work, event, self.state)))
+            }
+            Next::Delete => TrueFlow::Absent,
+        };
+        TrueStep { answer, after, evidence: None }
+    }
 }
 
 impl TrueFlow {
@@ -148,24 +165,6 @@ impl TrueFlow {
         };
         let evidence = visit.after().map(|flow| flow.evidence);
         TrueStep { answer: visit.answer(), after, evidence }
-    }
-}
-
-impl StoredFlow {
-    #[inline]
-    fn step(self, work: &ShardWork<'_>, event: &Event, has_pending: bool) -> TrueStep {
-        let answer = Lookup::Known(self.state);
-        let after = match event.step(work.machine, answer).next {
-            Next::Go(state) if has_pending && work.rules.held[state.index()] => {
-                TrueFlow::Pending(held_flow(work, state), event.pending_epoch)
-            }
-            Next::Go(state) => TrueFlow::Stored(self.touched(state, stamp(work, event, state))),
-            Next::Keep => {
-                TrueFlow::Stored(self.touched(self.state, stamp(work, event, self.state)))
-            }
-            Next::Delete => TrueFlow::Absent,
-        };
-        TrueStep { answer, after, evidence: None }
     }
 }
 

@@ -45,7 +45,7 @@ fn a_fortieth_of_the_papers_trace() {
 
 /// A minute or more without optimisation: `cargo test --release -- --ignored`.
 #[test]
-#[ignore = "takes minutes in a debug build"]
+#[ignore = "takes minutes in a debug build; scripts/test replays the whole trace with the release build"]
 fn the_papers_trace_in_full() {
     marks_of_the_paper_profile(1);
 }

@@ -137,7 +137,7 @@ impl Field {
         self.squared(power, 1)
     }
 
-    /// `a` squared so many times.
+    /// `a` squared the given number of times.
     fn squared(&self, a: u32, times: u32) -> u32 {
         (0..times).fold(a, |a, _| self.reduced(interleaved(a)))
     }

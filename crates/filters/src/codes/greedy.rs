@@ -204,7 +204,7 @@ mod tests {
     #[test]
     fn the_search_finds_the_codes() {
         assert_eq!(greedy_search(600, 1 << 22, Collisions::Exact).unwrap(), GREEDY_CODES[..600]);
-        // How many fit so many bits.
+        // The width of the first codes, by their number.
         for (count, bits) in [(6, 5), (7, 6), (16, 8), (128, 16), (1024, 24), (3000, 28)] {
             assert_eq!(GREEDY_CODES[count - 1].ilog2() + 1, bits, "{count} codes");
         }

@@ -15,7 +15,7 @@ use crate::memory::allocate;
 pub enum Collisions {
     /// One bit for every number below the limit of the search.
     Exact,
-    /// A Bloom filter of so many bits, with so many hashes.
+    /// A Bloom filter with this number of bits and of hashes.
     Bloom {
         /// Bits of the filter.
         bits: usize,

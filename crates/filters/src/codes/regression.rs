@@ -35,7 +35,7 @@ pub struct Position {
     pub accesses: u32,
 }
 
-/// Every so many accesses the bracket is halved.
+/// After this number of accesses the bracket is halved, and again after as many more.
 const HALVE_EVERY: u32 = 4;
 
 impl<'a> RegressionTable<'a> {

@@ -39,7 +39,7 @@ impl CellFormat {
         (1 << self.count_bits) - 1
     }
 
-    /// The bytes of so many cells, in whole lines.
+    /// The bytes of this number of cells, in whole lines.
     pub(super) const fn bytes_of(&self, cells: usize) -> usize {
         (cells * self.bytes).next_multiple_of(LINE_BYTES)
     }

@@ -79,9 +79,9 @@ pub enum KvError {
     TooManyValues {
         /// How many are wanted.
         values: usize,
-        /// Of these codes…
+        /// The codes…
         family: CodeFamily,
-        /// …there are so many.
+        /// …and the number of values that they are enough for.
         limit: usize,
     },
     /// More values than slots of an fcf can tell apart.

@@ -36,7 +36,7 @@ pub struct FcfParameters {
     pub hash_key: HashKey,
     /// p: the error rate…
     pub rate: f64,
-    /// …up to so many pairs.
+    /// …up to this number of pairs.
     pub capacity: u64,
 }
 

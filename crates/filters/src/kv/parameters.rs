@@ -36,7 +36,7 @@ pub struct KvSpec {
 }
 
 impl KvSpec {
-    /// So many pairs with so many different values, at an error rate of 0.001: joint decoding of
+    /// For `pairs` pairs with `values` different values, at an error rate of 0.001: joint decoding of
     /// salted algebraic codes. The hash key is public; choose a secret one if keys come from others.
     pub fn new(pairs: u64, values: usize) -> KvSpec {
         KvSpec {
@@ -73,7 +73,7 @@ pub struct KbfParameters {
     pub hash_key: HashKey,
     /// p: the error rate…
     pub rate: f64,
-    /// …that is reached with so many pairs.
+    /// …that is reached with this number of pairs.
     pub capacity: u64,
 }
 
@@ -85,7 +85,7 @@ const DEGREE_IN_64: u32 = 28;
 const VALUES_LEAST: usize = 128;
 /// The most values of a kBF in cells of 64 bits.
 const VALUES_MAX: usize = (1 << 24) - 1;
-/// Parts have a multiple of so many cells: whole lines, and four times halvable.
+/// The number of cells of a part is a multiple of this: whole lines, which can be halved four times.
 const PART_CELLS: u32 = 16;
 /// Rates below are not computed reliably.
 const RATE_LEAST: f64 = 1e-12;
@@ -127,12 +127,12 @@ impl KbfParameters {
         }
     }
 
-    /// λ = kn/m for so many pairs: pairs per cell.
+    /// λ = kn/m for this number of pairs: pairs per cell.
     pub fn load(&self, pairs: u64) -> f64 {
         pairs as f64 / f64::from(self.cells_per_part.max(1))
     }
 
-    /// ρ for so many pairs: their number in multiples of the capacity.
+    /// ρ for this number of pairs: in multiples of the capacity.
     pub fn rho(&self, pairs: u64) -> f64 {
         pairs as f64 / self.capacity.max(1) as f64
     }

@@ -133,7 +133,7 @@ impl CellOdds {
         CellOdds { hashes: hashes as i32, count, load }
     }
 
-    /// The probability of more than so many, summed from the other end, where nothing cancels.
+    /// The probability of more than this number, summed from the other end, where nothing cancels.
     fn more_than(&self, keys: i32) -> f64 {
         let mut term = self.count[0];
         let mut sum = 0.0;

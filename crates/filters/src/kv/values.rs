@@ -47,7 +47,7 @@ struct Search {
 }
 
 impl ValueTable {
-    /// An empty table for so many values.
+    /// An empty table for this number of values.
     pub fn new(values_max: usize, hash_key: HashKey) -> Result<ValueTable, KvError> {
         Self::with_secondary(values_max, secondary_parameters(values_max, hash_key)?)
     }

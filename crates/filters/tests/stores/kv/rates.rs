@@ -120,13 +120,13 @@ impl Experiment {
         outcome
     }
 
-    /// How many of so many absent keys get another answer than `Absent`.
+    /// The number of absent keys, of those asked, that get another answer than `Absent`.
     fn false_positives(&self, asked: u64) -> u64 {
         let absent = 1 << 40..(1 << 40) + asked;
         absent.filter(|&number| self.query_number(number) != Answer::Absent).count() as u64
     }
 
-    /// The closed forms for this filter with so many pairs.
+    /// The closed forms for this filter with this number of pairs.
     fn model(&self) -> KeyValueFilter {
         let parameters = self.filter.parameters();
         KeyValueFilter {
