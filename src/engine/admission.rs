@@ -44,7 +44,7 @@
 
 use std::collections::HashMap;
 
-use super::batch::Event;
+use super::batch::{Event, Marks};
 use super::digest_hasher::BuildDigestHasher;
 use super::shard::ShardWork;
 use crate::flow::{Direction, TcpFlags};
@@ -60,6 +60,14 @@ pub enum Pending {
     Table(Box<PendingTable>),
     /// All of them: for the exact shadow.
     Unbounded(Box<UnboundedPending>),
+}
+
+/// One event of a flow that the store does not have, as far as the pending table alone can tell.
+pub enum Visit {
+    /// The flow stays in the table, or is gone.
+    Settled(PendingStep),
+    /// The store decides: [`finish`](Pending::finish) must follow.
+    Open(PendingVisit),
 }
 
 /// One event of a flow that the store does not have, before it is decided where the flow is kept: the
@@ -116,8 +124,10 @@ impl PendingStep {
     ) -> (PendingStep, Option<PendingFlow>) {
         let mut step = PendingStep::new(work, event, flow);
         let mut evidence = evidence.after(segment);
-        let resumption = flow.and_then(|flow| work.machine.resumption(flow.state));
-        if let Some(resumption) = resumption.filter(|_| evidence.is_complete()) {
+        if evidence.is_complete()
+            && let Some(flow) = flow
+            && let Some(resumption) = work.machine.resumption(flow.state)
+        {
             step = step.resumed(work, event, resumption);
         }
         if let Next::Go(state) = step.outcome.next
@@ -155,11 +165,17 @@ impl Pending {
         }
     }
 
-    /// Looks up and steps a flow that the store does not have. [`finish`](Self::finish) must follow.
+    /// Looks up and steps a flow that the store does not have.
     #[inline(never)] // once for all stores
-    pub fn visit(&mut self, work: &ShardWork<'_>, event: &Event) -> PendingVisit {
-        let (lookup, before, evidence) = self.look_up(event, work.rules.keyer.is_directed());
-        PendingVisit { lookup, ..PendingVisit::new(work, event, before, evidence) }
+    pub fn visit(&mut self, work: &ShardWork<'_>, event: &Event) -> Visit {
+        let directed = work.rules.keyer.is_directed();
+        let (lookup, before, evidence) = self.look_up(event, directed);
+        let visit = PendingVisit::new(work, event, before, evidence);
+        if directed || visit.state_to_admit(work).is_some() {
+            return Visit::Open(PendingVisit { lookup, ..visit });
+        }
+        self.keep(event, lookup, visit.after, false);
+        Visit::Settled(visit.step)
     }
 
     /// Keeps what follows from a visit. `admitted`: whether the store has taken the flow, if it
@@ -173,31 +189,42 @@ impl Pending {
         admitted: bool,
     ) -> PendingStep {
         let PendingVisit { mut step, before, after, lookup, .. } = visit;
-        let directed = work.rules.keyer.is_directed();
-        let id = event.id;
-        match (self, lookup) {
-            (Pending::Table(table), Some(lookup)) => {
-                match after {
-                    Some(_) if admitted => table.admit(&lookup),
-                    Some(after) => table.put(&lookup, after),
-                    None => table.delete(&lookup),
-                }
-                if let Some(after) = after.filter(|_| directed) {
+        self.keep(event, lookup, after, admitted);
+        if let Some(after) = after.filter(|_| work.rules.keyer.is_directed()) {
+            match (self, lookup) {
+                (Pending::Table(table), Some(lookup)) => {
                     table.share_with_reverse(&lookup, after.evidence);
                 }
-            }
-            (Pending::Unbounded(flows), _) => {
-                flows.set(id, after.filter(|_| !admitted));
-                if let Some(after) = after.filter(|_| directed) {
-                    flows.share_with_reverse(id, after.evidence);
+                (Pending::Unbounded(flows), _) => {
+                    flows.share_with_reverse(event.id, after.evidence);
                 }
+                (Pending::Table(_), None) => {}
             }
-            (Pending::Table(_), None) => {}
         }
         // Flows are counted, not the packets with which they are tried again.
         let is_ready = |flow: Option<PendingFlow>| flow.is_some_and(|flow| is_ready(work, &flow));
         step.is_refused = !admitted && is_ready(after) && !is_ready(before);
         step
+    }
+
+    /// Keeps a flow as it is after the event, unless the store has taken it.
+    #[inline(always)]
+    fn keep(
+        &mut self,
+        event: &Event,
+        lookup: Option<PendingLookup>,
+        after: Option<PendingFlow>,
+        admitted: bool,
+    ) {
+        match (self, lookup) {
+            (Pending::Table(table), Some(lookup)) => match after {
+                Some(_) if admitted => table.admit(&lookup),
+                Some(after) => table.put(&lookup, after),
+                None => table.delete(&lookup),
+            },
+            (Pending::Unbounded(flows), _) => flows.set(event.id, after.filter(|_| !admitted)),
+            (Pending::Table(_), None) => {}
+        }
     }
 
     /// The state of the flow of the other direction, if it is pending and belongs in the store.
@@ -292,13 +319,18 @@ impl PendingVisit {
             && !after.evidence.is_complete()
             && !work.rules.held[after.state.index()]
         {
-            if event.is_one_way && evidence.has_heard(segment) {
+            if event.marks.has(Marks::ONE_WAY) && evidence.has_heard(segment) {
                 after.evidence = Evidence::COMPLETE;
             } else {
                 awaits_reverse = directed && segment.is_plain();
             }
         }
         PendingVisit { step, before, after, awaits_reverse, lookup: None }
+    }
+
+    /// By the state machine and the evidence, wherever the flow is kept.
+    pub fn step(self) -> PendingStep {
+        self.step
     }
 
     /// The state before the packet, or absent.
@@ -349,13 +381,13 @@ pub fn is_ready(work: &ShardWork<'_>, flow: &PendingFlow) -> bool {
 /// What a packet contributes to the evidence that both ends take part. To a directed flow, whose
 /// packets all come from one end, a SYN says nothing: it may be that of another connection.
 fn segment(event: &Event, directed: bool) -> Segment {
-    let &Event { flags, sum, direction, .. } = event;
+    let &Event { flags, sum, .. } = event;
     match (flags.has(TcpFlags::SYN), flags.has(TcpFlags::ACK)) {
         _ if flags.has(TcpFlags::RST) => Segment::Other,
         (true, false) if directed => Segment::Other,
         (true, false) => Segment::Syn,
         (true, true) => Segment::SynAck(sum),
-        (false, true) => match direction {
+        (false, true) => match event.direction() {
             Direction::Forward => Segment::Plain(End::Forward, sum),
             Direction::Backward => Segment::Plain(End::Backward, sum),
         },

@@ -22,39 +22,62 @@ pub struct Event {
     pub epoch: Epoch,
     /// The pending table's own epoch.
     pub pending_epoch: Epoch,
-    /// The sum of its sequence and acknowledgement number.
-    pub sum: Sum,
     /// Its position among the packets of the batch: results are merged in this order.
     pub index: u32,
+    /// The sum of its sequence and acknowledgement number.
+    pub sum: Sum,
     /// Its flags.
     pub flags: TcpFlags,
-    /// Whether it carries data.
-    pub has_data: bool,
-    /// Its direction along the flow.
-    pub direction: Direction,
-    /// Whether it is in the second half of its aging epoch.
-    pub is_late: bool,
-    /// Whether its flow is shown step by step (`--watch`).
-    pub watched: bool,
-    /// Whether rules about packets without a session are muted at this time.
-    pub no_session_muted: bool,
-    /// Whether the capture seems to show one direction of its flows only, as of this packet.
-    pub is_one_way: bool,
+    /// The rest, in one bit each.
+    pub marks: Marks,
 }
 
+const _: () = assert!(size_of::<Event>() == 32);
+
+/// What an event says in one bit each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Marks(u8);
+
 /// What an event records beside the packet itself.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct PacketContext {
-    /// The moment of the aging clock.
-    pub tick: Tick,
+    /// The aging epoch.
+    pub epoch: Epoch,
     /// The pending table's own epoch.
     pub pending_epoch: Epoch,
-    /// Whether the flow is shown step by step.
-    pub watched: bool,
-    /// Whether rules about packets without a session are muted at this time.
-    pub no_session_muted: bool,
-    /// Whether the capture seems to show one direction of its flows only.
-    pub is_one_way: bool,
+    /// What is the same for all packets at this time.
+    pub marks: Marks,
+}
+
+impl Marks {
+    /// The packet carries data.
+    pub const HAS_DATA: Marks = Marks(1);
+    /// It goes backward along its flow.
+    pub const BACKWARD: Marks = Marks(1 << 1);
+    /// It is in the second half of its aging epoch.
+    pub const LATE: Marks = Marks(1 << 2);
+    /// Its flow is shown step by step (`--watch`).
+    pub const WATCHED: Marks = Marks(1 << 3);
+    /// Rules about packets without a session are muted at this time.
+    pub const NO_SESSION_MUTED: Marks = Marks(1 << 4);
+    /// The capture seems to show one direction of its flows only, as of this packet.
+    pub const ONE_WAY: Marks = Marks(1 << 5);
+
+    /// Whether it has this mark.
+    #[inline(always)]
+    pub const fn has(self, mark: Marks) -> bool {
+        self.0 & mark.0 != 0
+    }
+
+    /// The same with this mark, or without it.
+    #[inline(always)]
+    #[must_use]
+    pub const fn with(self, mark: Marks, is_set: bool) -> Marks {
+        match is_set {
+            true => Marks(self.0 | mark.0),
+            false => Marks(self.0 & !mark.0),
+        }
+    }
 }
 
 impl Event {
@@ -62,27 +85,52 @@ impl Event {
         id: FlowId(0),
         epoch: Epoch(0),
         pending_epoch: Epoch(0),
-        sum: Sum::of(0, 0),
         index: 0,
+        sum: Sum::of(0, 0),
         flags: TcpFlags(0),
-        has_data: false,
-        direction: Direction::Forward,
-        is_late: false,
-        watched: false,
-        no_session_muted: false,
-        is_one_way: false,
+        marks: Marks(0),
     };
 
+    /// The event of the packet at `index`, which belongs to `flow`.
+    #[inline(always)]
+    pub fn new(
+        packet: &Packet,
+        (id, direction): (FlowId, Direction),
+        index: u32,
+        context: PacketContext,
+    ) -> Event {
+        let has_data = u8::from(packet.payload_bytes > 0);
+        Event {
+            id,
+            epoch: context.epoch,
+            pending_epoch: context.pending_epoch,
+            index,
+            sum: Sum::of(packet.sequence_sum, 0),
+            flags: packet.flags,
+            // `HAS_DATA` and `BACKWARD`, without a branch.
+            marks: Marks(context.marks.0 | has_data | (direction as u8) << 1),
+        }
+    }
+
     /// What the packet means for its flow, given what a lookup answered.
-    #[inline]
+    #[inline(always)]
     pub fn step(&self, machine: &Machine, lookup: Lookup) -> Outcome {
-        machine.step(lookup, self.direction, self.flags, self.has_data)
+        machine.step(lookup, self.direction(), self.flags, self.marks.has(Marks::HAS_DATA))
+    }
+
+    /// Its direction along the flow.
+    #[inline(always)]
+    pub fn direction(&self) -> Direction {
+        match self.marks.has(Marks::BACKWARD) {
+            true => Direction::Backward,
+            false => Direction::Forward,
+        }
     }
 
     /// The moment of the aging clock.
     #[inline]
     pub fn tick(&self) -> Tick {
-        Tick { epoch: self.epoch, is_late: self.is_late }
+        Tick { epoch: self.epoch, is_late: self.marks.has(Marks::LATE) }
     }
 }
 
@@ -234,31 +282,18 @@ impl ShardedEvents {
     pub fn add(
         &mut self,
         packet: &Packet,
-        (id, direction): (FlowId, Direction),
+        flow: (FlowId, Direction),
         index: u32,
         context: PacketContext,
     ) {
-        let shard = &mut self.shards[id.shard() % FlowId::SHARDS];
+        let shard = &mut self.shards[flow.0.shard() % FlowId::SHARDS];
         if shard.filled >= shard.slots.len() {
             shard.grow();
         }
         prefetch_to_write(shard.slots.get(shard.filled + AHEAD));
         let Some(slot) = shard.slots.get_mut(shard.filled) else { return };
         shard.filled += 1;
-        *slot = Event {
-            id,
-            epoch: context.tick.epoch,
-            pending_epoch: context.pending_epoch,
-            sum: Sum::of(packet.sequence_sum, 0),
-            index,
-            flags: packet.flags,
-            has_data: packet.payload_bytes > 0,
-            direction,
-            is_late: context.tick.is_late,
-            watched: context.watched,
-            no_session_muted: context.no_session_muted,
-            is_one_way: context.is_one_way,
-        };
+        *slot = Event::new(packet, flow, index, context);
     }
 
     /// Notes that a second begins with the packet at `index`.

@@ -5,7 +5,7 @@
 
 use std::net::IpAddr;
 
-use super::batch::{IdleTick, PacketBatch, PacketContext, ShardedEvents};
+use super::batch::{IdleTick, Marks, PacketBatch, PacketContext, ShardedEvents};
 use super::clock::{Clock, Phase};
 use super::top_talkers::TopTalkers;
 use super::warm_up::WarmUp;
@@ -55,7 +55,7 @@ pub struct Dispatcher {
     warm_up: WarmUp,
     watch: Option<Watch>,
     top: Option<TopTalkers>,
-    /// The context of packets before `next_change`, where nothing but time changes it.
+    /// The context of packets before `next_change`, unless a packet changes it or is watched.
     context: PacketContext,
     next_change: Timestamp,
     /// The latest second that has begun, if any has.
@@ -72,17 +72,13 @@ impl Dispatcher {
     pub fn new(plan: &DispatchPlan) -> Dispatcher {
         let sees_both_directions = !plan.keyer.is_directed() || plan.keyer.pairs_directions;
         let clock = Clock::new(plan.phase);
-        let tick = clock.tick();
-        let (watched, no_session_muted, is_one_way) = (false, true, false);
-        let pending_epoch = Epoch::default();
-        let context = PacketContext { tick, pending_epoch, watched, no_session_muted, is_one_way };
         Dispatcher {
             keyer: plan.keyer,
             clock,
             warm_up: WarmUp::new(plan.startup_nanos, sees_both_directions),
             watch: plan.watch,
             top: plan.top_talkers.then(TopTalkers::default),
-            context,
+            context: PacketContext::default(),
             next_change: Timestamp::default(),
             second: None,
             latest: Timestamp::default(),
@@ -140,29 +136,24 @@ impl Dispatcher {
         events: &mut ShardedEvents,
     ) {
         let flows = FlowGroup::new(&self.keyer, packets);
-        let only_time_counts = self.watch.is_none() && !self.warm_up.judges_directions();
-        let indexed = packets.iter().zip(flows.iter()).zip(first_index..);
-        if only_time_counts && latest < self.next_change {
-            let context = self.context;
-            for ((packet, flow), index) in indexed {
-                events.add(packet, flow, index, context);
-            }
-        } else {
-            for ((packet, flow), index) in indexed {
-                if packet.time >= self.next_change {
-                    self.pass_to(packet.time, index, events);
-                }
-                let context = self.context_of(packet, flow);
-                events.add(packet, flow, index, context);
-            }
+        let context_lasts = self.watch.is_none() && latest < self.next_change;
+        for ((packet, flow), index) in packets.iter().zip(flows.iter()).zip(first_index..) {
+            let context = match context_lasts && !self.warm_up.observes(flow.0) {
+                true => self.context,
+                false => self.context_of(packet, flow, index, events),
+            };
+            events.add(packet, flow, index, context);
         }
         self.latest = self.latest.max(latest);
     }
 
     /// Lets time pass to that of the packet at `index`.
     fn pass_to(&mut self, time: Timestamp, index: u32, events: &mut ShardedEvents) {
-        self.context.tick = self.clock.advance(time);
+        let tick = self.clock.advance(time);
+        self.context.epoch = tick.epoch;
+        self.context.marks = self.context.marks.with(Marks::LATE, tick.is_late);
         self.warm_up.pass_to(time);
+        self.mark_warm_up();
         let next_second = self.begin_second(time, index, events);
         let next_change = self.clock.next_change().min(self.warm_up.next_change());
         self.next_change = next_change.min(next_second);
@@ -185,14 +176,32 @@ impl Dispatcher {
         Timestamp::new(self.second.map_or(0, |second| second + 1), 0)
     }
 
-    fn context_of(&mut self, packet: &Packet, flow: (FlowId, Direction)) -> PacketContext {
-        let (id, direction) = self.connection_of(packet, flow);
-        self.warm_up.observe_direction(id, direction, packet.flags);
-        self.context.no_session_muted = self.mutes_no_session();
-        self.context.is_one_way =
-            self.warm_up.is_one_way() || self.warm_up.has_one_way_handshakes();
+    /// The context of the packet at `index`, which may change that of later packets.
+    #[inline(never)]
+    fn context_of(
+        &mut self,
+        packet: &Packet,
+        flow: (FlowId, Direction),
+        index: u32,
+        events: &mut ShardedEvents,
+    ) -> PacketContext {
+        if packet.time >= self.next_change {
+            self.pass_to(packet.time, index, events);
+        }
+        if self.warm_up.observes(flow.0) {
+            let (id, direction) = self.connection_of(packet, flow);
+            self.warm_up.observe_direction(id, direction, packet.flags);
+            self.mark_warm_up();
+        }
         let watched = self.watch.is_some_and(|watch| watch.matches(packet));
-        PacketContext { watched, ..self.context }
+        PacketContext { marks: self.context.marks.with(Marks::WATCHED, watched), ..self.context }
+    }
+
+    /// Marks later packets by what the warm-up has found.
+    fn mark_warm_up(&mut self) {
+        let is_one_way = self.warm_up.is_one_way() || self.warm_up.has_one_way_handshakes();
+        let marks = self.context.marks.with(Marks::NO_SESSION_MUTED, self.mutes_no_session());
+        self.context.marks = marks.with(Marks::ONE_WAY, is_one_way);
     }
 
     /// The connection of a packet, and which of its ends sent it.

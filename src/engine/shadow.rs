@@ -6,7 +6,7 @@
 
 use super::admission::Pending;
 use super::alerts::{RawAlert, WatchStep};
-use super::batch::Event;
+use super::batch::{Event, Marks};
 use super::errors::Errors;
 use super::shard::{Answer, ShardWork, Step};
 use super::shard_loop::StoreShard;
@@ -86,7 +86,10 @@ impl ShadowAging {
     pub fn event(self, event: &Event, answer: &Answer) -> Event {
         match self.by_store_epochs {
             // Late: no state ages sooner than others.
-            true => Event { epoch: answer.epochs.0, is_late: true, ..*event },
+            true => {
+                let marks = event.marks.with(Marks::LATE, true);
+                Event { epoch: answer.epochs.0, marks, ..*event }
+            }
             false => *event,
         }
     }
@@ -142,7 +145,7 @@ impl ShadowOutput {
             let (event, answer, state, confidence) = (*event, truth.answer, None, 1.0);
             self.alerts.push(RawAlert { event, rule, answer, state, confidence });
         }
-        if event.watched
+        if event.marks.has(Marks::WATCHED)
             && let Some(&packet) = work.packets.get(event.index as usize)
         {
             let (key, direction) = work.rules.keyer.key(&packet);
@@ -181,7 +184,7 @@ impl Shadow {
     pub fn check(&mut self, work: &ShardWork<'_>, answers: &[Answer], output: &mut ShadowOutput) {
         let Shadow { exact, aging, scope, events, errors, wrong } = self;
         events.clear();
-        let seen = |event: &Event| *scope == Scope::Everything || event.watched;
+        let seen = |event: &Event| *scope == Scope::Everything || event.marks.has(Marks::WATCHED);
         let pairs = work.events.iter().zip(answers);
         let seen_pairs = pairs.filter(|(event, _)| seen(event));
         events.extend(seen_pairs.clone().map(|(event, answer)| aging.event(event, answer)));

@@ -6,7 +6,7 @@
 use super::admission::Pending;
 use super::alerts::RawAlert;
 use super::batch::Event;
-use super::lookup_cache::LookupCache;
+use super::lookup_cache::{Cached, LookupCache};
 use super::shard::{Answer, PacketKey, Shard, ShardOutput, ShardWork, Step, Wanted};
 use super::stats::ShardStats;
 use crate::flow::FlowId;
@@ -90,9 +90,10 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
     #[inline(always)]
     fn prepare(&mut self, work: &ShardWork<'_>, n: usize) {
         let Some(event) = work.events.get(n) else { return };
-        if let Some(pending) = &self.pending
-            && !(Self::CACHES && self.cache.has(event.id))
-        {
+        if Self::CACHES && self.cache.has(event.id) {
+            return;
+        }
+        if let Some(pending) = &self.pending {
             pending.prefetch(event.id);
         }
         if Self::CACHES {
@@ -104,12 +105,6 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
             self.store.prefetch(&place);
             self.places[n % AHEAD] = place;
         }
-    }
-
-    /// Where the place of the flow of the n-th event is kept: an index of the cache or of the ring.
-    #[inline(always)]
-    fn index(&mut self, n: usize, event: &Event) -> usize {
-        if Self::CACHES { self.cache.index_of(event.id, &self.store) } else { n % AHEAD }
     }
 
     /// The place that is kept at this index.
@@ -125,48 +120,74 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
             self.pass_to(event.epoch);
         }
         let epoch = self.store.epoch(event.epoch);
-        let index = self.index(n, event);
-        let cached = if Self::CACHES { self.cache.get(index, epoch) } else { None };
-        let (answer, is_fresh, found) = match cached {
-            Some(cached) => (cached.answer, cached.is_fresh, None),
-            None => {
-                let found = self.look_up(index, event, epoch);
-                (found.answer, false, Some(found))
-            }
+        let index = match Self::CACHES {
+            true => self.cache.index_of(event.id, &self.store),
+            false => n % AHEAD,
         };
-        let outcome = event.step(work.machine, answer);
-        let (answer, outcome, state) = match (answer, outcome.next) {
-            // Most packets: their flow was touched in this epoch before.
-            (Lookup::Known(state), Next::Keep) if is_fresh && work.given.is_none() => {
-                (answer, outcome, Some(state))
-            }
-            (Lookup::Absent, _) if self.pending.is_some() => self.step_pending(work, index, event),
-            (answer, next) => {
-                let state = self.follow(work, index, event, (answer, next, is_fresh), found);
-                (answer, outcome, state)
-            }
+        let step = match self.unchanged(work, index, event, epoch) {
+            Some(step) => step,
+            None => self.look_up_and_write(work, index, event, epoch),
         };
-        self.stats.lookups.count(answer);
+        self.stats.lookups.count(step.answer);
         self.events_since_sweep += 1;
         if self.events_since_sweep == SWEEP_EVERY {
             self.sweep_slice(event.epoch, work.rules.stopwatch);
         }
-        Step { answer, outcome, state, epoch, found }
+        step
     }
 
+    /// The step of most packets, which changes nothing: the answer is known, the flow was touched in
+    /// this epoch before, and stays in its state.
     #[inline(always)]
-    fn look_up(&mut self, index: usize, event: &Event, epoch: Epoch) -> Found<S::Handle> {
-        let place = self.place(index);
-        let found = self.store.lookup(&place, event.epoch);
-        if Self::CACHES {
-            self.cache.keep(index, &found, epoch);
+    fn unchanged(
+        &self,
+        work: &ShardWork<'_>,
+        index: usize,
+        event: &Event,
+        epoch: Epoch,
+    ) -> Option<Step<S::Handle>> {
+        if !Self::CACHES || work.given.is_some() {
+            return None;
         }
-        found
+        let Cached { answer, is_fresh } = self.cache.get(index, epoch)?;
+        let (Lookup::Known(state), true) = (answer, is_fresh) else { return None };
+        let outcome = event.step(work.machine, answer);
+        let state = Some(state);
+        (outcome.next == Next::Keep).then_some(Step { answer, outcome, state, epoch, found: None })
+    }
+
+    /// Any other step.
+    #[inline(never)]
+    fn look_up_and_write(
+        &mut self,
+        work: &ShardWork<'_>,
+        index: usize,
+        event: &Event,
+        epoch: Epoch,
+    ) -> Step<S::Handle> {
+        let cached = if Self::CACHES { self.cache.get(index, epoch) } else { None };
+        let (answer, is_fresh, found) = match cached {
+            Some(cached) => (cached.answer, cached.is_fresh, None),
+            None => {
+                let found = self.store.lookup(&self.place(index), event.epoch);
+                if Self::CACHES {
+                    self.cache.keep(index, &found, epoch);
+                }
+                (found.answer, false, Some(found))
+            }
+        };
+        if answer == Lookup::Absent && self.pending.is_some() {
+            let (answer, outcome, state) = self.step_pending(work, index, event);
+            return Step { answer, outcome, state, epoch, found };
+        }
+        let outcome = event.step(work.machine, answer);
+        let state = self.follow(work, index, event, (answer, outcome.next, is_fresh), found);
+        Step { answer, outcome, state, epoch, found }
     }
 
     /// What follows from an answer: writes the store where anything changes. Returns the state of
     /// the flow now, if known.
-    #[inline(never)]
+    #[inline]
     fn follow(
         &mut self,
         work: &ShardWork<'_>,

@@ -1,5 +1,6 @@
 //! What the loop of a shard does with flows that are not in the store, where there is a pending table.
 
+use super::admission::{PendingStep, PendingVisit, Visit};
 use super::batch::Event;
 use super::shard::{PacketKey, ShardWork};
 use super::shard_loop::StoreShard;
@@ -9,7 +10,6 @@ use acsm_filters::{Found, Insertion, Lookup, State, Store};
 /// Not inlined into the loop: without a pending table, none of this runs.
 impl<S: Store<Key: PacketKey>> StoreShard<S> {
     /// One event of a flow that is not in the store, where there is a pending table.
-    #[cold]
     #[inline(never)]
     pub(super) fn step_pending(
         &mut self,
@@ -17,11 +17,31 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
         index: usize,
         event: &Event,
     ) -> (Lookup, Outcome, Option<State>) {
-        let place = self.place(index);
-        let StoreShard { store, pending: Some(pending), .. } = self else {
+        let Some(pending) = &mut self.pending else {
             return (Lookup::Absent, event.step(work.machine, Lookup::Absent), None);
         };
-        let mut visit = pending.visit(work, event);
+        let step = match pending.visit(work, event) {
+            Visit::Settled(step) => step,
+            Visit::Open(visit) => self.decide(work, index, event, visit),
+        };
+        self.stats.resets_ignored += u64::from(step.is_resumed);
+        if let Next::Go(state) = step.outcome.next {
+            self.stats.entered[state.index()] += 1;
+        }
+        (step.answer, step.outcome, step.state)
+    }
+
+    /// Admits a flow to the store if it belongs there and there is room.
+    #[inline(never)]
+    fn decide(
+        &mut self,
+        work: &ShardWork<'_>,
+        index: usize,
+        event: &Event,
+        mut visit: PendingVisit,
+    ) -> PendingStep {
+        let place = self.place(index);
+        let StoreShard { store, pending: Some(pending), .. } = self else { return visit.step() };
         if visit.awaits_reverse() && has_reverse(store, work, event) {
             visit.reverse_is_stored();
         }
@@ -40,11 +60,7 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
             self.admit_reverse(work, event);
         }
         self.stats.refused += u64::from(step.is_refused);
-        self.stats.resets_ignored += u64::from(step.is_resumed);
-        if let Next::Go(state) = step.outcome.next {
-            self.stats.entered[state.index()] += 1;
-        }
-        (step.answer, step.outcome, step.state)
+        step
     }
 
     /// Admits the flow of the other direction too, if it is pending: the evidence is that of both.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::active_rules::{ActiveRules, carried_over};
 use super::alerts::merge::BatchAlerts;
-use super::batch::{Event, NewSecond, PacketBatch};
+use super::batch::{Event, Marks, NewSecond, PacketBatch};
 use super::build::build_shards;
 use super::overload::SecondLoad;
 use super::pool::Stage;
@@ -207,7 +207,7 @@ impl ShardStage {
         if self.forgets_at_once {
             let exact_alerts = &mut output.shadow.alerts[exact_alerts..];
             for alert in output.shard.alerts[alerts..].iter_mut().chain(exact_alerts) {
-                alert.event.no_session_muted = true;
+                alert.event.marks = alert.event.marks.with(Marks::NO_SESSION_MUTED, true);
             }
         }
         std::mem::swap(&mut output.shard.sampled, &mut self.sampled);

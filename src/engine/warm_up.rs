@@ -12,6 +12,9 @@
 //! its SYN or SYN+ACK has been answered, and if the answer is not in the capture, the capture shows one
 //! direction. This can be forged; it counts only if no flow was seen in both directions for ten
 //! seconds.
+//!
+//! All flows are observed until the counts are full; then the flows of one shard are, which are one in
+//! sixteen, chosen by a keyed digest.
 
 use crate::flow::{Direction, FlowId, TcpFlags};
 use crate::time::{NANOS_PER_SEC, Timestamp};
@@ -26,6 +29,8 @@ const FLOWS_TO_JUDGE: u32 = 16;
 const TWO_WAY_SECONDS: u64 = 10;
 /// Beyond this number of flows the counts are halved, so that recent flows have more weight.
 const MEMORY_FLOWS: u32 = 4096;
+/// The shard whose flows are observed once this number of flows was judged.
+const OBSERVED_SHARD: usize = 0;
 
 /// Decides packet by packet whether the warm-up is over, and whether the capture shows one direction
 /// only.
@@ -39,6 +44,8 @@ pub struct WarmUp {
     one_way: u32,
     two_way: u32,
     looks_one_way: bool,
+    /// Whether the flows of one shard are enough.
+    has_judged_many: bool,
     /// Handshakes in one direction since a flow was last seen in both…
     one_way_handshakes: u32,
     /// …and when that was.
@@ -67,6 +74,7 @@ impl WarmUp {
             one_way: 0,
             two_way: 0,
             looks_one_way: false,
+            has_judged_many: false,
             one_way_handshakes: 0,
             last_two_way: None,
         }
@@ -88,18 +96,14 @@ impl WarmUp {
         }
     }
 
-    /// Whether the directions of packets matter.
+    /// Whether the directions of this flow's packets are to be noted.
     #[inline]
-    pub fn judges_directions(&self) -> bool {
-        self.judges_directions
+    pub fn observes(&self, id: FlowId) -> bool {
+        self.judges_directions && (!self.has_judged_many || id.shard() == OBSERVED_SHARD)
     }
 
     /// Notes the direction of a packet along its flow.
-    #[inline]
     pub fn observe_direction(&mut self, id: FlowId, direction: Direction, flags: TcpFlags) {
-        if !self.judges_directions {
-            return;
-        }
         let flow = &mut self.sample[id.salt() as usize % SAMPLE];
         if flow.tag != id.fingerprint() {
             let opener = flags.has(TcpFlags::SYN).then_some(direction);
@@ -137,6 +141,7 @@ impl WarmUp {
             false => self.one_way += 1,
         }
         if self.one_way + self.two_way > MEMORY_FLOWS {
+            self.has_judged_many = true;
             self.one_way /= 2;
             self.two_way /= 2;
         }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::limits::{AlertLimits, Suppressed};
 use super::{Alert, Sink, WatchStep};
 use crate::engine::active_rules::ActiveRules;
-use crate::engine::batch::Event;
+use crate::engine::batch::{Event, Marks};
 use crate::engine::overload::OverloadEvent;
 use crate::engine::thresholds::ThresholdHit;
 use crate::flow::{FlowKey, Keyer, Packet};
@@ -256,7 +256,7 @@ fn from_raw(packet: &Packet, raw: &RawAlert) -> Indexed {
         count: None,
         suppressed: 0,
     };
-    Indexed { index: event.index, muted: event.no_session_muted, alert }
+    Indexed { index: event.index, muted: event.marks.has(Marks::NO_SESSION_MUTED), alert }
 }
 
 fn from_hit(index: u32, hit: &ThresholdHit, keyer: Keyer) -> Indexed {
@@ -279,25 +279,12 @@ fn from_hit(index: u32, hit: &ThresholdHit, keyer: Keyer) -> Indexed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::flow::{Direction, FlowId, TcpFlags};
-    use acsm_filters::Epoch;
-    use acsm_filters::pending::Sum;
+    use crate::engine::batch::PacketContext;
+    use crate::flow::{Direction, FlowId};
 
     fn raw_alert(index: u32, rule: u8) -> RawAlert {
-        let event = Event {
-            id: FlowId(0),
-            epoch: Epoch::default(),
-            pending_epoch: Epoch::default(),
-            sum: Sum::of(0, 0),
-            index,
-            flags: TcpFlags::SYN,
-            has_data: false,
-            direction: Direction::Forward,
-            is_late: false,
-            watched: false,
-            no_session_muted: false,
-            is_one_way: false,
-        };
+        let flow = (FlowId(0), Direction::Forward);
+        let event = Event::new(&Packet::UNSPECIFIED, flow, index, PacketContext::default());
         RawAlert { event, rule: RuleId(rule), answer: Lookup::Absent, state: None, confidence: 1.0 }
     }
 

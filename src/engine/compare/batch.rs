@@ -3,7 +3,7 @@
 use super::timeline::Step;
 use crate::engine::alerts::Alert;
 use crate::engine::alerts::limits::AlertLimits;
-use crate::engine::batch::{Event, PacketBatch, PacketBuffer, ShardedEvents};
+use crate::engine::batch::{Event, Marks, PacketBatch, PacketBuffer, ShardedEvents};
 use crate::engine::shadow::Truth;
 use crate::flow::Packet;
 use crate::machine::RuleSet;
@@ -105,7 +105,7 @@ pub fn admitted(
                 count: None,
                 suppressed: 0,
             };
-            limits.admits(&mut alert, event.no_session_muted)
+            limits.admits(&mut alert, event.marks.has(Marks::NO_SESSION_MUTED))
         };
         take(event.index, alerts.iter().filter(admits).collect());
     }

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::ops::AddAssign;
 
-use super::super::batch::Event;
+use super::super::batch::{Event, Marks};
 use super::super::build::build_shards;
 use super::super::clock::Tick;
 use super::super::shard::PacketKey;
@@ -105,7 +105,9 @@ impl Traffic<'_> {
         let flags = random_flags(&mut self.random);
         let event = Event { id, flags, ..event(&packet, index, self.tick) };
         let way = [Direction::Forward, Direction::Backward][self.random.below(2) as usize];
-        (Event { direction: way, has_data: self.random.below(2) == 0, ..event }, packet)
+        let marks = event.marks.with(Marks::BACKWARD, way == Direction::Backward);
+        let marks = marks.with(Marks::HAS_DATA, self.random.below(2) == 0);
+        (Event { marks, ..event }, packet)
     }
 
     /// The true answer for an event, now and then a wrong one.

@@ -6,13 +6,13 @@ mod pool;
 mod reference;
 mod shadow;
 
-use super::batch::Event;
+use super::batch::{Event, Marks, PacketContext};
 use super::clock::Tick;
 use super::shard::{NONE_HELD, ShardRules};
 use crate::flow::{FlowKeyKind, Keyer, Packet, TcpFlags};
 use crate::machine::{Preset, Rules};
 use crate::time::NANOS_PER_SEC;
-use acsm_filters::pending::{PendingTable, Sum};
+use acsm_filters::pending::PendingTable;
 use acsm_filters::{HashKey, Random, State};
 
 const KEYER: Keyer = Keyer {
@@ -60,18 +60,10 @@ fn random_flags(random: &mut Random) -> TcpFlags {
 /// The event of a packet.
 fn event(packet: &Packet, index: usize, tick: Tick) -> Event {
     let (key, direction) = KEYER.key(packet);
-    Event {
-        id: KEYER.id(&key),
+    let context = PacketContext {
         epoch: tick.epoch,
         pending_epoch: PendingTable::epoch_of(packet.time.as_nanos() / NANOS_PER_SEC),
-        sum: Sum::of(packet.sequence_sum, 0),
-        index: index as u32,
-        flags: packet.flags,
-        has_data: packet.payload_bytes > 0,
-        direction,
-        is_late: tick.is_late,
-        watched: false,
-        no_session_muted: false,
-        is_one_way: false,
-    }
+        marks: Marks::default().with(Marks::LATE, tick.is_late),
+    };
+    Event::new(packet, (KEYER.id(&key), direction), index as u32, context)
 }

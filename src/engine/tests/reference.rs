@@ -100,10 +100,11 @@ impl<S: Store<Key: PacketKey>> Reference<S> {
         (found, next): (Found<S::Handle>, Next),
     ) -> Option<State> {
         let now = event.epoch;
-        let stamp = |state: State| match work.rules.half_open[state.index()] && !event.is_late {
-            true => now.half_stamp(),
-            false => now.stamp(),
-        };
+        let stamp =
+            |state: State| match work.rules.half_open[state.index()] && !event.tick().is_late {
+                true => now.half_stamp(),
+                false => now.stamp(),
+            };
         let blind = S::WRITES_WITHOUT_OLD_STATE;
         match (found.answer, next) {
             (Lookup::Absent, Next::Go(state)) => {

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::super::batch::Event;
+use super::super::batch::{Event, Marks};
 use super::super::build::build_shards;
 use super::super::clock::Tick;
 use super::super::errors::Errors;
@@ -64,7 +64,8 @@ impl Model {
         };
         self.flows.remove(&key);
         if let Some(state) = state {
-            let sooner = self.expire.is_timed() && self.half_open[state.index()] && !event.is_late;
+            let sooner =
+                self.expire.is_timed() && self.half_open[state.index()] && !event.tick().is_late;
             let last = old.map_or(i64::MIN, |(_, last)| last).max(period - i64::from(sooner));
             self.flows.insert(key, (state, last));
         }
@@ -134,7 +135,8 @@ impl Traffic {
             if event.id.shard() == 0 {
                 // One watched host.
                 let watched = from[3] == 7 || to[3] == 7;
-                events.push(Event { watched, ..event });
+                let marks = event.marks.with(Marks::WATCHED, watched);
+                events.push(Event { marks, ..event });
                 packets.push(packet);
             }
         }
@@ -194,8 +196,11 @@ impl Run {
         let mut only_watched = ShadowOutput::default();
         watched.check(&work, &output.answers, &mut only_watched);
         for found in [&found, &only_watched] {
-            let expected: Vec<u32> =
-                events.iter().filter(|event| event.watched).map(|event| event.index).collect();
+            let expected: Vec<u32> = events
+                .iter()
+                .filter(|event| event.marks.has(Marks::WATCHED))
+                .map(|event| event.index)
+                .collect();
             assert!(found.steps.iter().map(|(index, _)| *index).eq(expected));
             for (index, step) in &found.steps {
                 let (truth, answer) = truths[index];

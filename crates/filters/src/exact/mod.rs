@@ -211,8 +211,13 @@ impl<K: Copy + Eq + Send> Store for Exact<K> {
     #[inline]
     fn touch(&mut self, _place: &ExactPlace<K>, found: &Found<ExactHandle>, stamp: Stamp) {
         if let Some(slot) = self.alive_slot(found.handle) {
-            self.idle.remove(&mut self.entries, slot);
-            self.stamp(slot, self.entries[slot as usize].stamp.renewed(stamp));
+            let old = self.entries[slot as usize].stamp;
+            let renewed = old.renewed(stamp);
+            // The order of use within an epoch decides only which flow a full table evicts.
+            if self.capped || renewed != old {
+                self.idle.remove(&mut self.entries, slot);
+                self.stamp(slot, renewed);
+            }
         }
     }
 

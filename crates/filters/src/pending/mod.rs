@@ -207,6 +207,11 @@ impl PendingTable {
     pub fn put(&mut self, lookup: &PendingLookup, flow: PendingFlow) {
         debug_assert_eq!(*lookup, self.lookup_at(lookup.place), "the table has changed since");
         let PendingLookup { place, slot, mut usage, .. } = *lookup;
+        let line = &mut self.lines[place.line as usize];
+        if slot == Some(0) && usage.fresh > 0 {
+            // It stays in front, and the counts stay as they are.
+            return slots::set_flow(line, 0, place.tag, flow);
+        }
         let free = match slot {
             Some(slot) => {
                 self.population.leave(slot, &mut usage);
@@ -223,7 +228,6 @@ impl PendingTable {
         };
         self.population.enter(&mut usage);
         let header = usage.header(self.epoch);
-        let line = &mut self.lines[place.line as usize];
         slots::put_front(line, usize::from(free), (place.tag, flow), header);
     }
 

@@ -91,13 +91,24 @@ impl Usage {
 /// The slot with this tag, among the first `live`.
 #[inline]
 pub(super) fn find(line: &Line, tag: u32, live: u8) -> Option<u8> {
+    // Without a flood, lines hold one or two flows.
+    if live > 0 && tag_in(line, 0) == tag {
+        return Some(0);
+    }
+    if live <= 1 {
+        return None;
+    }
     let mut matches = 0u32;
     for slot in 0..SLOTS {
-        let is_match = bits_from(line, slot * SLOT_BITS) as u32 & TAG_MASK == tag;
-        matches |= u32::from(is_match) << slot;
+        matches |= u32::from(tag_in(line, slot) == tag) << slot;
     }
     matches &= (1 << live) - 1;
     (matches != 0).then_some(matches.trailing_zeros() as u8)
+}
+
+#[inline]
+fn tag_in(line: &Line, slot: usize) -> u32 {
+    bits_from(line, slot * SLOT_BITS) as u32 & TAG_MASK
 }
 
 /// The flow in a slot.
