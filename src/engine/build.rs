@@ -134,6 +134,6 @@ impl Builder<'_> {
     {
         let table = self.spec.pending.map(PendingTable::new).transpose()?;
         let pending = table.map(|table| Pending::Table(Box::new(table)));
-        Ok(Box::new(StoreShard::new(store).with_pending(pending)))
+        Ok(Box::new(StoreShard::new(store).with_pending(pending, self.spec.expire)))
     }
 }

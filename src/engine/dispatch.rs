@@ -189,8 +189,7 @@ impl Dispatcher {
         let (id, direction) = self.connection_of(packet, flow);
         self.warm_up.observe_direction(id, direction, packet.flags);
         self.context.no_session_muted = self.mutes_no_session();
-        self.context.is_one_way =
-            self.warm_up.is_one_way() || self.warm_up.has_one_way_handshakes();
+        self.context.is_one_way = self.is_one_way();
         let watched = self.watch.is_some_and(|watch| watch.matches(packet));
         PacketContext { watched, ..self.context }
     }
@@ -242,7 +241,7 @@ impl Dispatcher {
     #[inline]
     pub fn mutes_no_session(&self) -> bool {
         let needs_both_directions = !self.keyer.is_directed();
-        self.warm_up.is_starting_up() || needs_both_directions && self.is_one_way()
+        self.warm_up.is_starting_up() || needs_both_directions && self.warm_up.is_one_way()
     }
 
     /// The epoch of the last packet.
@@ -250,8 +249,9 @@ impl Dispatcher {
         self.clock.tick().epoch
     }
 
-    /// Whether the capture seems to show one direction of its flows only.
+    /// Whether the capture seems to show one direction only: of nine flows in ten, or of all
+    /// handshakes of late.
     pub fn is_one_way(&self) -> bool {
-        self.warm_up.is_one_way()
+        self.warm_up.is_one_way() || self.warm_up.has_one_way_handshakes()
     }
 }

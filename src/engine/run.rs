@@ -219,7 +219,8 @@ impl Run<'_, '_> {
             suppressed,
             losses: totals.losses,
             one_way: self.dispatcher.is_one_way(),
-            no_session_muted: self.dispatcher.mutes_no_session(),
+            no_session_muted: self.dispatcher.mutes_no_session()
+                || self.seconds.forgets_at_once(),
             top: self.dispatcher.top().cloned(),
         })
     }

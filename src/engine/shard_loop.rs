@@ -12,7 +12,7 @@ use super::stats::ShardStats;
 use crate::flow::FlowId;
 use crate::machine::{Next, RuleSet};
 use acsm_filters::pending::PendingStats;
-use acsm_filters::{Epoch, Found, Insertion, Lookup, Stamp, State, Store, StoreStats};
+use acsm_filters::{Epoch, Expire, Found, Insertion, Lookup, Stamp, State, Store, StoreStats};
 
 /// How many events ahead a flow is located and its memory prefetched: enough to hide the latency of
 /// memory, few enough to stay in the first-level cache.
@@ -27,6 +27,9 @@ pub struct StoreShard<S: Store> {
     pub(super) store: S,
     /// The flows that are not in the store yet, or no longer.
     pub(super) pending: Option<Pending>,
+    /// Whether both directions of a connection enter the store with one packet. Not where it recycles:
+    /// each of them may begin a cycle, and a packet tells its shadow of one.
+    pub(super) admits_both: bool,
     cache: LookupCache<S::Place>,
     /// The places of the next events, where the cache does not keep them: a ring.
     places: [S::Place; AHEAD],
@@ -48,6 +51,7 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
             cache: LookupCache::new(&store),
             store,
             pending: None,
+            admits_both: true,
             places: [place; AHEAD],
             epoch: Epoch::default(),
             events_since_sweep: 0,
@@ -56,9 +60,17 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
         }
     }
 
-    /// The same with a pending table before the store.
-    pub fn with_pending(self, pending: Option<Pending>) -> StoreShard<S> {
-        StoreShard { pending, ..self }
+    /// The same with a pending table before the store, which expires flows in this way.
+    pub fn with_pending(self, pending: Option<Pending>, expire: Expire) -> StoreShard<S> {
+        StoreShard { pending, admits_both: !expire.recycles(), ..self }
+    }
+
+    /// Whether the flow of an event is in the store in this epoch.
+    pub fn has(&mut self, work: &ShardWork<'_>, event: &Event, now: Epoch) -> bool {
+        work.packets.get(event.index as usize).is_some_and(|packet| {
+            let place = self.store.locate(event.id, S::Key::of(&work.rules.keyer, packet));
+            self.store.has(&place, now)
+        })
     }
 
     /// Adds the flow of an event in a state, past the machine.

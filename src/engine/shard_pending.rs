@@ -36,7 +36,7 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
             Insertion::Evicted => self.wrote(index, None, stamp),
             Insertion::Full => {}
         }
-        if admitted != Insertion::Full && work.rules.keyer.is_directed() {
+        if admitted != Insertion::Full && self.admits_both && work.rules.keyer.is_directed() {
             self.admit_reverse(work, event);
         }
         self.stats.refused += u64::from(step.is_refused);

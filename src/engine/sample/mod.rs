@@ -61,6 +61,8 @@ pub const DEFAULT_FLOWS: u64 = 4096;
 pub struct Sample {
     /// Whether flows are pending before they enter the store.
     has_pending: bool,
+    /// Whether both directions of a connection enter the store with one packet.
+    admits_both: bool,
     aging: ShadowAging,
     flows: SampledFlows,
     /// The most flows that are kept.
@@ -91,6 +93,7 @@ impl Sample {
             usize::try_from(flows.div_ceil(FlowId::SHARDS as u64)).unwrap_or(usize::MAX);
         Sample {
             has_pending: store.pending.is_some(),
+            admits_both: !store.expire.recycles(),
             aging: ShadowAging::of(store),
             flows: SampledFlows::default(),
             flows_max,
@@ -132,8 +135,8 @@ impl Sample {
             self.adopt(work, event, slot, answer.answer);
         }
         let mut step = self.step(work, event, slot);
-        if let (Some(epoch), Some(state)) = (self.aging.retained_in(answer), step.after.state()) {
-            step.after = TrueFlow::Stored(StoredFlow::new(state, epoch.stamp()));
+        if let (Some(epoch), TrueFlow::Stored(flow)) = (self.aging.retained_in(answer), step.after) {
+            step.after = TrueFlow::Stored(StoredFlow::new(flow.state(), epoch.stamp()));
         }
         self.flows.flow(slot).truth = step.after;
         let is_wrong = ErrorKind::of(answer.answer, step.answer).is_some();
@@ -165,7 +168,7 @@ impl Sample {
         let of_reverse = reverse.map_or(TrueFlow::Absent, |slot| self.flows.flow(slot).truth);
         let step = truth.step_with_pending(work, event, of_reverse);
         if let (Some(reverse), Some(evidence)) = (reverse, step.evidence) {
-            let is_admitted = step.after.stored(event.epoch).is_some();
+            let is_admitted = self.admits_both && step.after.stored(event.epoch).is_some();
             self.flows.flow(reverse).truth.share(work, event, evidence, is_admitted);
         }
         step

@@ -92,17 +92,8 @@ impl TrueFlow {
         }
     }
 
-    /// The state that the flow has, if any.
-    pub fn state(self) -> Option<State> {
-        match self {
-            TrueFlow::Absent => None,
-            TrueFlow::Pending(flow, _) => Some(flow.state),
-            TrueFlow::Stored(flow) => Some(flow.state),
-        }
-    }
-
-    /// Gives a pending flow the evidence of its other direction, of which `is_admitted` says whether it
-    /// has just entered the store.
+    /// Gives a pending flow the evidence of its other direction. `is_admitted`: that has just entered the
+    /// store, and this flow enters it too if it can.
     pub fn share(
         &mut self,
         work: &ShardWork<'_>,
