@@ -9,8 +9,9 @@
 //!
 //! * `connection`: the rule of [evidence](acsm_filters::pending::Evidence).
 //! * `5-tuple` and `pair`: a flow has the packets of one direction, and its reverse those of the other.
-//!   The two share their evidence, and each admits the other: both enter the store with the packet that
-//!   completes it, and a flow whose reverse is in the store is admitted with its next plain segment.
+//!   The two have one slot and share their evidence, and each admits the other: both enter the store with
+//!   the packet that completes it (where the store recycles, each with its own next packet), and a
+//!   flow whose reverse is in the store is admitted with its next plain segment.
 //!   SYNs leave the evidence as it is.
 //! * `pair`: the connections between two addresses are one flow in each direction. Sums of different
 //!   connections do not agree, so what counts is a plain segment of each end with no segment of
@@ -42,17 +43,15 @@
 //! A RST that a middlebox sends in the name of an end is resumed as well if both ends had segments
 //! under way, until the ends' own RSTs follow.
 
-use std::collections::HashMap;
-
 use super::batch::{Event, Marks};
-use super::digest_hasher::BuildDigestHasher;
 use super::shard::ShardWork;
+use super::unbounded_pending::UnboundedPending;
 use crate::flow::{Direction, TcpFlags};
 use crate::machine::{Next, Outcome, Resumption};
 use acsm_filters::pending::{
     End, Evidence, PendingFlow, PendingLookup, PendingStats, PendingTable, Segment,
 };
-use acsm_filters::{Epoch, FlowId, Lookup, State};
+use acsm_filters::{FlowId, Lookup, State};
 
 /// The pending flows of one shard.
 pub enum Pending {
@@ -80,6 +79,8 @@ pub struct PendingVisit {
     after: Option<PendingFlow>,
     /// Whether it belongs in the store if the flow of the other direction is there.
     awaits_reverse: bool,
+    /// Whether both ends had been heard before the packet.
+    was_complete: bool,
     /// Where the table keeps it.
     lookup: Option<PendingLookup>,
 }
@@ -92,8 +93,11 @@ pub struct PendingStep {
     pub outcome: Outcome,
     /// The state of the flow now, if there is one.
     pub state: Option<State>,
-    /// Whether it should be in the store as of now, and there is no room for it.
-    pub is_refused: bool,
+    /// How many flows should be in the store as of now for which there is no room: this one, and that of
+    /// the other direction.
+    pub refused: u64,
+    /// Whether both ends have been heard as of now.
+    pub completes: bool,
     /// Whether it was taken to be over, and both ends have gone on.
     pub is_resumed: bool,
 }
@@ -109,7 +113,7 @@ impl PendingStep {
             Next::Go(state) => Some(state),
             Next::Delete => None,
         };
-        PendingStep { answer, outcome, state, is_refused: false, is_resumed: false }
+        PendingStep { answer, outcome, state, refused: 0, completes: false, is_resumed: false }
     }
 
     /// With the evidence for the flow before the packet, which may show that the flow was never over.
@@ -168,10 +172,9 @@ impl Pending {
     /// Looks up and steps a flow that the store does not have.
     #[inline(never)] // once for all stores
     pub fn visit(&mut self, work: &ShardWork<'_>, event: &Event) -> Visit {
-        let directed = work.rules.keyer.is_directed();
-        let (lookup, before, evidence) = self.look_up(event, directed);
+        let (lookup, before, evidence) = self.look_up(event);
         let visit = PendingVisit::new(work, event, before, evidence);
-        if directed || visit.state_to_admit(work).is_some() {
+        if visit.awaits_reverse || visit.state_to_admit(work).is_some() {
             return Visit::Open(PendingVisit { lookup, ..visit });
         }
         self.keep(event, lookup, visit.after, false);
@@ -188,22 +191,17 @@ impl Pending {
         visit: PendingVisit,
         admitted: bool,
     ) -> PendingStep {
-        let PendingVisit { mut step, before, after, lookup, .. } = visit;
+        let PendingVisit { mut step, before, after, lookup, was_complete, .. } = visit;
         self.keep(event, lookup, after, admitted);
-        if let Some(after) = after.filter(|_| work.rules.keyer.is_directed()) {
-            match (self, lookup) {
-                (Pending::Table(table), Some(lookup)) => {
-                    table.share_with_reverse(&lookup, after.evidence);
-                }
-                (Pending::Unbounded(flows), _) => {
-                    flows.share_with_reverse(event.id, after.evidence);
-                }
-                (Pending::Table(_), None) => {}
-            }
-        }
         // Flows are counted, not the packets with which they are tried again.
         let is_ready = |flow: Option<PendingFlow>| flow.is_some_and(|flow| is_ready(work, &flow));
-        step.is_refused = !admitted && is_ready(after) && !is_ready(before);
+        step.completes = !was_complete && after.is_some_and(|flow| flow.evidence.is_complete());
+        if !admitted && is_ready(after) && !is_ready(before) {
+            let has_reverse = step.completes
+                && work.rules.keyer.is_directed()
+                && self.reverse_to_admit(work, event).is_some();
+            step.refused = 1 + u64::from(has_reverse);
+        }
         step
     }
 
@@ -216,14 +214,17 @@ impl Pending {
         after: Option<PendingFlow>,
         admitted: bool,
     ) {
-        match (self, lookup) {
-            (Pending::Table(table), Some(lookup)) => match after {
-                Some(_) if admitted => table.admit(&lookup),
-                Some(after) => table.put(&lookup, after),
-                None => table.delete(&lookup),
+        match (self, lookup, after) {
+            (Pending::Table(table), Some(lookup), Some(after)) => match admitted {
+                true => table.admit(&lookup, after.evidence),
+                false => table.put(&lookup, after),
             },
-            (Pending::Unbounded(flows), _) => flows.set(event.id, after.filter(|_| !admitted)),
-            (Pending::Table(_), None) => {}
+            (Pending::Table(table), Some(lookup), None) => table.delete(&lookup),
+            (Pending::Unbounded(flows), _, Some(after)) => {
+                flows.set(event.id, Some(after.state).filter(|_| !admitted), after.evidence);
+            }
+            (Pending::Unbounded(flows), _, None) => flows.remove(event.id),
+            (Pending::Table(_), None, _) => {}
         }
     }
 
@@ -241,9 +242,9 @@ impl Pending {
         match self {
             Pending::Table(table) => {
                 let lookup = table.lookup(event.id.reverse(), event.pending_epoch);
-                table.admit(&lookup);
+                table.admit(&lookup, Evidence::COMPLETE);
             }
-            Pending::Unbounded(flows) => flows.set(event.id.reverse(), None),
+            Pending::Unbounded(flows) => flows.remove(event.id.reverse()),
         }
     }
 
@@ -257,7 +258,7 @@ impl Pending {
             }
             Pending::Unbounded(flows) => {
                 flows.advance_to(event.pending_epoch);
-                flows.set(event.id, Some(flow));
+                flows.set(event.id, Some(flow.state), flow.evidence);
             }
         }
     }
@@ -270,35 +271,24 @@ impl Pending {
         }
     }
 
-    /// A flow and its evidence, which a `directed` flow that is not there takes over from its reverse.
+    /// A flow and its evidence, which a directed flow that is not there takes over from its reverse.
     #[inline(always)]
-    fn look_up(
-        &mut self,
-        event: &Event,
-        directed: bool,
-    ) -> (Option<PendingLookup>, Option<PendingFlow>, Evidence) {
+    fn look_up(&mut self, event: &Event) -> (Option<PendingLookup>, Option<PendingFlow>, Evidence) {
         let (id, now) = (event.id, event.pending_epoch);
-        let (lookup, flow) = match self {
+        match self {
             Pending::Table(table) => {
                 let lookup = table.lookup(id, now);
-                (Some(lookup), lookup.flow)
+                let evidence = match lookup.flow {
+                    Some(flow) => flow.evidence,
+                    None => table.evidence_of_reverse(&lookup),
+                };
+                (Some(lookup), lookup.flow, evidence)
             }
             Pending::Unbounded(flows) => {
                 flows.advance_to(now);
-                (None, flows.get(id))
+                (None, flows.get(id), flows.evidence(id))
             }
-        };
-        let evidence = match (flow, self, lookup) {
-            (Some(flow), ..) => flow.evidence,
-            (None, Pending::Table(table), Some(lookup)) if directed => {
-                table.evidence_of_reverse(&lookup)
-            }
-            (None, Pending::Unbounded(flows), _) if directed => flows
-                .get(id.reverse())
-                .map_or(Evidence::NONE, |reverse| reverse.evidence.reversed()),
-            _ => Evidence::NONE,
-        };
-        (lookup, flow, evidence)
+        }
     }
 }
 
@@ -325,7 +315,8 @@ impl PendingVisit {
                 awaits_reverse = directed && segment.is_plain();
             }
         }
-        PendingVisit { step, before, after, awaits_reverse, lookup: None }
+        let was_complete = evidence.is_complete();
+        PendingVisit { step, before, after, awaits_reverse, was_complete, lookup: None }
     }
 
     /// By the state machine and the evidence, wherever the flow is kept.
@@ -392,40 +383,5 @@ fn segment(event: &Event, directed: bool) -> Segment {
             Direction::Backward => Segment::Plain(End::Backward, sum),
         },
         (false, false) => Segment::Other,
-    }
-}
-
-/// All pending flows, however many. They live as long as in the table of fixed size, but none is
-/// lost.
-#[derive(Default)]
-pub struct UnboundedPending {
-    flows: HashMap<FlowId, (PendingFlow, Epoch), BuildDigestHasher>,
-    epoch: Epoch,
-}
-
-impl UnboundedPending {
-    fn advance_to(&mut self, now: Epoch) {
-        if now > self.epoch {
-            self.epoch = now;
-            self.flows.retain(|_, (_, last)| !last.is_forgotten_at(now));
-        }
-    }
-
-    fn get(&self, id: FlowId) -> Option<PendingFlow> {
-        self.flows.get(&id).map(|(flow, _)| *flow)
-    }
-
-    fn set(&mut self, id: FlowId, flow: Option<PendingFlow>) {
-        match flow {
-            Some(flow) => drop(self.flows.insert(id, (flow, self.epoch))),
-            None => drop(self.flows.remove(&id)),
-        }
-    }
-
-    /// Gives the flow's reverse direction, if it is there, the evidence of the flow.
-    fn share_with_reverse(&mut self, id: FlowId, evidence: Evidence) {
-        if let Some((reverse, _)) = self.flows.get_mut(&id.reverse()) {
-            reverse.evidence = evidence.reversed();
-        }
     }
 }

@@ -15,16 +15,18 @@ use acsm_filters::{
 };
 
 /// The shards of a store, all empty.
-pub fn build_shards(spec: &StoreSpec) -> Result<Vec<Box<dyn Shard>>, StoreError> {
+/// `directed`: flows are the directions of connections.
+pub fn build_shards(spec: &StoreSpec, directed: bool) -> Result<Vec<Box<dyn Shard>>, StoreError> {
     let sizing = spec.sizing()?;
     let arena = Arena::with_capacity((sizing.bits / 8) as usize);
-    let builder = Builder { spec, sizing, arena, kbf_rule: OnceCell::new() };
+    let builder = Builder { spec, directed, sizing, arena, kbf_rule: OnceCell::new() };
     (0..FlowId::SHARDS).map(|_| builder.shard()).collect()
 }
 
 /// What the shards of a store are made from.
 struct Builder<'a> {
     spec: &'a StoreSpec,
+    directed: bool,
     sizing: Sizing,
     /// The cells of all shards lie together.
     arena: Arena,
@@ -133,7 +135,10 @@ impl Builder<'_> {
         S: Store<Key: PacketKey> + 'static,
     {
         let table = self.spec.pending.map(PendingTable::new).transpose()?;
-        let pending = table.map(|table| Pending::Table(Box::new(table)));
-        Ok(Box::new(StoreShard::new(store).with_pending(pending)))
+        let pending = table.map(|table| {
+            let table = if self.directed { table.directed() } else { table };
+            Pending::Table(Box::new(table))
+        });
+        Ok(Box::new(StoreShard::new(store).with_pending(pending, self.spec.expire)))
     }
 }

@@ -199,9 +199,8 @@ impl Dispatcher {
 
     /// Marks later packets by what the warm-up has found.
     fn mark_warm_up(&mut self) {
-        let is_one_way = self.warm_up.is_one_way() || self.warm_up.has_one_way_handshakes();
         let marks = self.context.marks.with(Marks::NO_SESSION_MUTED, self.mutes_no_session());
-        self.context.marks = marks.with(Marks::ONE_WAY, is_one_way);
+        self.context.marks = marks.with(Marks::ONE_WAY, self.is_one_way());
     }
 
     /// The connection of a packet, and which of its ends sent it.
@@ -251,7 +250,7 @@ impl Dispatcher {
     #[inline]
     pub fn mutes_no_session(&self) -> bool {
         let needs_both_directions = !self.keyer.is_directed();
-        self.warm_up.is_starting_up() || needs_both_directions && self.is_one_way()
+        self.warm_up.is_starting_up() || needs_both_directions && self.warm_up.is_one_way()
     }
 
     /// The epoch of the last packet.
@@ -259,8 +258,9 @@ impl Dispatcher {
         self.clock.tick().epoch
     }
 
-    /// Whether the capture seems to show one direction of its flows only.
+    /// Whether the capture seems to show one direction only: of nine flows in ten, or of all
+    /// handshakes of late.
     pub fn is_one_way(&self) -> bool {
-        self.warm_up.is_one_way()
+        self.warm_up.is_one_way() || self.warm_up.has_one_way_handshakes()
     }
 }

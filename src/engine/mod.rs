@@ -12,9 +12,9 @@
 //! | `dispatch`, `clock`, `warm_up` | what must see all packets in order; packets become events |
 //! | `batch` | packets and events on their way to the shards |
 //! | `pool`, `stage_owners` | the threads, and which of them owns which stage |
-//! | [`shard`], `shard_loop` | the interface of a shard; the loop that drives flows, for every store |
+//! | [`shard`], `shard_loop`, `shard_sweep` | the interface of a shard; the loop that drives flows, for every store; how it lets time pass |
 //! | `lookup_cache` | answers for the flows seen last |
-//! | `admission`, `shard_pending` | flows that are pending until both of their ends have spoken |
+//! | `admission`, `shard_pending`, `unbounded_pending` | flows that are pending until both of their ends have spoken |
 //! | `digest_hasher` | the hash of tables by digest: the digest itself |
 //! | `build` | from the specification of a store to its shards |
 //! | `shadow`, [`errors`] | the exact table beside a store, and the errors it finds |
@@ -54,6 +54,7 @@ mod shadow;
 pub mod shard;
 mod shard_loop;
 mod shard_pending;
+mod shard_sweep;
 mod stage_owners;
 mod stages;
 mod stats;
@@ -61,6 +62,7 @@ mod stats;
 mod tests;
 pub mod thresholds;
 pub mod top_talkers;
+mod unbounded_pending;
 mod warm_up;
 
 pub use active_rules::ActiveRules;

@@ -17,7 +17,7 @@ use super::errors::Errors;
 use super::observer::{Observer, Request, Snapshot};
 use super::pool::{WorkerLost, WorkerPool};
 use super::run_plan::{RunError, RunPlan, RunResult};
-use super::sample::{Sample, WindowCounts};
+use super::sample::WindowCounts;
 use super::seconds::{SecondOutput, Seconds};
 use super::shadow::Scope;
 use super::stages::{RunStage, StageSettings, build_stages};
@@ -219,7 +219,7 @@ impl Run<'_, '_> {
             suppressed,
             losses: totals.losses,
             one_way: self.dispatcher.is_one_way(),
-            no_session_muted: self.dispatcher.mutes_no_session(),
+            no_session_muted: self.dispatcher.mutes_no_session() || self.seconds.forgets_at_once(),
             top: self.dispatcher.top().cloned(),
         })
     }
@@ -265,7 +265,9 @@ impl Run<'_, '_> {
                 if let Some(stats) = stage.shard.pending_stats() {
                     *totals.pending.get_or_insert_default() += stats;
                 }
-                if let Some(counts) = stage.sample.as_ref().map(Sample::counts) {
+                let lookups = stage.shard.stats().lookups;
+                let sampled = stage.sample.as_ref().map(|sample| sample.counts(lookups));
+                if let Some(counts) = sampled {
                     totals.sampled.get_or_insert_with(|| WindowCounts::new(0)).merge(&counts);
                 }
                 if let Some(errors) = stage.shadow.as_ref().and_then(|shadow| shadow.errors()) {

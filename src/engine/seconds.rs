@@ -100,6 +100,11 @@ impl Seconds {
         self.last_load.lifetime_seconds()
     }
 
+    /// Whether the pending table forgot flows at once in the last second.
+    pub fn forgets_at_once(&self) -> bool {
+        self.last_load.forgets_at_once()
+    }
+
     /// The error measured so far; `last` counts the last minute.
     pub fn measurement(&self, last: &WindowCounts) -> Measurement {
         self.worst.with_last(last.error())

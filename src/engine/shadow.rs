@@ -170,8 +170,10 @@ impl Shadow {
     /// A shadow of a shard of `store`.
     pub fn new(store: &StoreSpec, scope: Scope) -> Result<Shadow, StoreError> {
         Ok(Shadow {
-            exact: exact_shard(store.expire != Expire::None, FIRST_FLOWS)?
-                .with_pending(store.pending.map(|_| Pending::Unbounded(Box::default()))),
+            exact: exact_shard(store.expire != Expire::None, FIRST_FLOWS)?.with_pending(
+                store.pending.map(|_| Pending::Unbounded(Box::default())),
+                store.expire,
+            ),
             aging: ShadowAging::of(store),
             scope,
             errors: Errors::default(),
@@ -196,7 +198,9 @@ impl Shadow {
             if errors.count(answer.answer, truth.answer) {
                 note_wrong(wrong, truth.flow);
             }
-            if let (Some(state), Some(epoch)) = (step.state, aging.retained_in(answer)) {
+            if let (Some(state), Some(epoch)) = (step.state, aging.retained_in(answer))
+                && exact.has(&work, event, answer.epochs.0)
+            {
                 exact.insert(&work, event, state, epoch.stamp());
             }
             output.add(&work, event, answer, &truth);

@@ -12,28 +12,30 @@ use super::stats::ShardStats;
 use crate::flow::FlowId;
 use crate::machine::{Next, RuleSet};
 use acsm_filters::pending::PendingStats;
-use acsm_filters::{Epoch, Found, Insertion, Lookup, Stamp, State, Store, StoreStats};
+use acsm_filters::{Epoch, Expire, Found, Insertion, Lookup, Stamp, State, Store, StoreStats};
 
 /// How many events ahead a flow is located and its memory prefetched: enough to hide the latency of
 /// memory, few enough to stay in the first-level cache.
 const AHEAD: usize = 16;
-/// A shard is swept after this many events…
+
+/// A slice of the store is swept after this number of events.
 const SWEEP_EVERY: u32 = 64;
-/// …over this many cells: 4 per packet.
-const SWEEP_CELLS: usize = 256;
 
 /// A shard with a store of this type.
 pub struct StoreShard<S: Store> {
     pub(super) store: S,
     /// The flows that are not in the store yet, or no longer.
     pub(super) pending: Option<Pending>,
+    /// Whether both directions of a connection enter the store with one packet. Not where it recycles:
+    /// each of them may begin a cycle, and a packet tells its shadow of one.
+    pub(super) admits_both: bool,
     cache: LookupCache<S::Place>,
     /// The places of the next events, where the cache does not keep them: a ring.
     places: [S::Place; AHEAD],
-    epoch: Epoch,
-    events_since_sweep: u32,
+    pub(super) epoch: Epoch,
+    pub(super) events_since_sweep: u32,
     /// The chance that an absent flow seems to be present, as of an alert since the last sweep.
-    false_positive_chance: Option<f64>,
+    pub(super) false_positive_chance: Option<f64>,
     pub(super) stats: ShardStats,
 }
 
@@ -48,6 +50,7 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
             cache: LookupCache::new(&store),
             store,
             pending: None,
+            admits_both: true,
             places: [place; AHEAD],
             epoch: Epoch::default(),
             events_since_sweep: 0,
@@ -56,9 +59,17 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
         }
     }
 
-    /// The same with a pending table before the store.
-    pub fn with_pending(self, pending: Option<Pending>) -> StoreShard<S> {
-        StoreShard { pending, ..self }
+    /// The same with a pending table before the store, which expires flows in this way.
+    pub fn with_pending(self, pending: Option<Pending>, expire: Expire) -> StoreShard<S> {
+        StoreShard { pending, admits_both: !expire.recycles(), ..self }
+    }
+
+    /// Whether the flow of an event is in the store in this epoch.
+    pub fn has(&mut self, work: &ShardWork<'_>, event: &Event, now: Epoch) -> bool {
+        work.packets.get(event.index as usize).is_some_and(|packet| {
+            let place = self.store.locate(event.id, S::Key::of(&work.rules.keyer, packet));
+            self.store.has(&place, now)
+        })
     }
 
     /// Adds the flow of an event in a state, past the machine.
@@ -324,28 +335,6 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
         if Self::CACHES {
             self.cache.wrote_lines(self.store.lines(place));
         }
-    }
-
-    fn sweep_slice(&mut self, now: Epoch, stopwatch: Option<fn() -> u64>) {
-        self.events_since_sweep = 0;
-        self.false_positive_chance = None;
-        let start = stopwatch.map(|nanos| nanos());
-        let swept = self.store.sweep(now, SWEEP_CELLS) > 0;
-        if let (true, Some(nanos), Some(start)) = (swept, stopwatch, start) {
-            self.stats.sweep_nanos.record(nanos().saturating_sub(start));
-        }
-    }
-
-    /// Moves on to a later epoch. After a whole epoch of silence nothing is alive: the shard is
-    /// swept at once, so that a silent link (live, by an idle tick) and a gap between two packets
-    /// (replay) lead to the same.
-    #[cold]
-    fn pass_to(&mut self, epoch: Epoch) {
-        if self.epoch.is_forgotten_at(epoch) {
-            while self.store.sweep(epoch, usize::MAX) > 0 {}
-            self.false_positive_chance = None;
-        }
-        self.epoch = self.epoch.max(epoch);
     }
 
     /// Notes the alerts of one event.

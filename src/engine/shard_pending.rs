@@ -56,24 +56,26 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
             Insertion::Evicted => self.wrote(index, None, stamp),
             Insertion::Full => {}
         }
-        if admitted != Insertion::Full && work.rules.keyer.is_directed() {
-            self.admit_reverse(work, event);
+        if admitted != Insertion::Full && self.admits_both && work.rules.keyer.is_directed() {
+            self.stats.refused += u64::from(!self.admit_reverse(work, event) && step.completes);
         }
-        self.stats.refused += u64::from(step.is_refused);
+        self.stats.refused += step.refused;
         step
     }
 
     /// Admits the flow of the other direction too, if it is pending: the evidence is that of both.
-    fn admit_reverse(&mut self, work: &ShardWork<'_>, event: &Event) {
-        let StoreShard { store, pending: Some(pending), .. } = self else { return };
-        let Some(state) = pending.reverse_to_admit(work, event).filter(|_| store.has_room()) else {
-            return;
-        };
-        let Some(place) = reverse_place(store, work, event) else { return };
-        if store.insert(&place, state, event.epoch.stamp()) != Insertion::Full {
-            pending.admitted_reverse(event);
-            self.wrote_at(&place);
+    /// Returns false if there is no room for it.
+    fn admit_reverse(&mut self, work: &ShardWork<'_>, event: &Event) -> bool {
+        let StoreShard { store, pending: Some(pending), .. } = self else { return true };
+        let Some(state) = pending.reverse_to_admit(work, event) else { return true };
+        let Some(place) = reverse_place(store, work, event) else { return true };
+        let stamp = event.epoch.stamp();
+        if !store.has_room() || store.insert(&place, state, stamp) == Insertion::Full {
+            return false;
         }
+        pending.admitted_reverse(event);
+        self.wrote_at(&place);
+        true
     }
 
     /// Moves a flow from the store to the pending table.

@@ -87,7 +87,9 @@ pub fn build_stages(
 ) -> Result<Vec<RunStage>, StoreError> {
     let thresholds = RunStage::Thresholds(Box::new(ThresholdStage::new(active, settings.seed)));
     let mut stages = vec![thresholds];
-    for (number, shard) in build_shards(store)?.into_iter().enumerate() {
+    for (number, shard) in
+        build_shards(store, settings.keyer.is_directed())?.into_iter().enumerate()
+    {
         let shadow = settings.shadow.map(|scope| Shadow::new(store, scope)).transpose()?;
         stages.push(RunStage::Shard(Box::new(ShardStage {
             number,
@@ -168,7 +170,9 @@ impl ShardStage {
         self.forgets_at_once &= follows;
         self.second = Some(second);
         if let Some(sample) = &mut self.sample {
-            sample.begin_second(second, |minute, counts| output.minutes.push((minute, counts)));
+            let lookups = self.shard.stats().lookups;
+            let minute_over = |minute, counts| output.minutes.push((minute, counts));
+            sample.begin_second(second, lookups, minute_over);
         }
     }
 

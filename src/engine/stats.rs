@@ -1,5 +1,7 @@
 //! What shards count, and how long their work takes.
 
+use std::ops::AddAssign;
+
 use hdrhistogram::Histogram;
 
 use crate::machine::RuleSet;
@@ -22,7 +24,7 @@ pub struct ShardStats {
     pub sweep_nanos: Durations,
 }
 
-/// Answers of a store.
+/// How many answers a store gave, by what it answered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Lookups {
     /// The state was found.
@@ -47,6 +49,20 @@ impl Default for ShardStats {
 }
 
 impl Lookups {
+    /// Answers of every kind.
+    pub fn total(self) -> u64 {
+        self.known + self.absent + self.dont_know
+    }
+
+    /// What was added since an earlier moment.
+    pub(super) fn since(self, earlier: Lookups) -> Lookups {
+        Lookups {
+            known: self.known.saturating_sub(earlier.known),
+            absent: self.absent.saturating_sub(earlier.absent),
+            dont_know: self.dont_know.saturating_sub(earlier.dont_know),
+        }
+    }
+
     #[inline]
     pub(super) fn count(&mut self, answer: Lookup) {
         match answer {
@@ -57,12 +73,18 @@ impl Lookups {
     }
 }
 
+impl AddAssign for Lookups {
+    fn add_assign(&mut self, other: Lookups) {
+        self.known += other.known;
+        self.absent += other.absent;
+        self.dont_know += other.dont_know;
+    }
+}
+
 impl ShardStats {
     /// Adds the counts of another shard.
     pub fn merge(&mut self, other: &ShardStats) {
-        self.lookups.known += other.lookups.known;
-        self.lookups.absent += other.lookups.absent;
-        self.lookups.dont_know += other.lookups.dont_know;
+        self.lookups += other.lookups;
         for (ours, theirs) in self.entered.iter_mut().zip(other.entered) {
             *ours += theirs;
         }

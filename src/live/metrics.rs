@@ -83,7 +83,7 @@ fn machine(text: &mut Exposition, view: &View) {
     text.samples("answer", view.lookups.by_answer());
     text.counter("acsm_state_entries_total", "Flows that came into a state.");
     text.samples("state", view.entered.iter());
-    text.gauge("acsm_one_way", "Whether nearly all flows show one direction only.");
+    text.gauge("acsm_one_way", "Whether nearly all flows or handshakes show one direction only.");
     text.sample(&[], u8::from(view.one_way));
 }
 
@@ -99,7 +99,7 @@ fn alerts(text: &mut Exposition, view: &View) {
     }
     text.counter("acsm_alerts_left_out_total", "Alerts that were not shown, by reason.");
     text.samples("reason", view.left_out.iter());
-    let help = "Whether rules about packets without a session are mute: after the start or a loss.";
+    let help = "Whether rules about packets without a session are mute: start, loss or flood.";
     text.gauge("acsm_no_session_muted", help);
     text.sample(&[], u8::from(view.no_session_muted));
 }

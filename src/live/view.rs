@@ -58,7 +58,7 @@ pub struct View {
     pub error: CurrentError,
     /// Times in which new flows were too many.
     pub overload: OverloadView,
-    /// Whether nearly all flows show one direction only.
+    /// Whether nearly all flows, or all handshakes of late, show one direction only.
     pub one_way: bool,
     /// Whether "no session" rules are muted at the moment.
     pub no_session_muted: bool,

@@ -48,9 +48,25 @@ fn both_directions_of_a_connection_are_admitted() {
             plan.store.budget = Budget::FpRate(1e-6);
             let (_, result) = replay(&plan, file.path()).unwrap();
             assert_eq!(result.store.inserted, 600, "{kind:?}, {backend:?}");
-            assert_eq!(result.pending.unwrap().admitted, 600);
+            assert_eq!(result.pending.unwrap().admitted, 300, "connections");
             assert_eq!(result.errors.unwrap().flows_total, 600, "none but those that had packets");
         }
+    }
+}
+
+/// A store that holds a tenth of them: each direction is stored, or refused once.
+#[test]
+fn refused_flows_are_counted_in_both_directions() {
+    let file = capture(connections(300, |ends, start| {
+        [ends.open(start), ends.talk(start + 100), ends.talk(start + 200)].concat()
+    }));
+    for kind in DIRECTED {
+        let mut plan = directed_plan(kind, Backend::Exact, 20_000, PENDING);
+        plan.store.budget = Budget::MemoryBytes(60 * 72);
+        let (_, result) = replay(&plan, file.path()).unwrap();
+        let (inserted, refused) = (result.store.inserted, result.shards.refused);
+        assert!((20..200).contains(&inserted), "{kind:?}: {inserted}");
+        assert_eq!(inserted + refused, 600, "{kind:?}");
     }
 }
 

@@ -35,6 +35,16 @@ fn plan(backend: Backend, flows: u64, sample: Option<u64>) -> RunPlan {
     plan
 }
 
+/// The same for flows that are the directions of connections, or of address pairs.
+fn directed_plan(kind: FlowKeyKind, backend: Backend, flows: u64, sample: Option<u64>) -> RunPlan {
+    let mut plan = plan(backend, flows, sample);
+    let rules = Rules::load("tcp-flags").unwrap();
+    plan.store.states = rules.machine.states().len();
+    plan.active = Arc::new(ActiveRules::new(rules, Preset::Paper));
+    plan.keyer.kind = kind;
+    plan
+}
+
 /// The minutes of a run.
 #[derive(Debug, Default)]
 struct Minutes(Vec<(u64, MeasuredError)>);
@@ -78,17 +88,31 @@ fn trace(flood: Option<AttackKind>) -> tempfile::NamedTempFile {
 #[test]
 fn a_sample_of_all_flows_counts_what_verify_counts() {
     let file = trace(Some(AttackKind::AckFlood));
-    for (backend, expire, pending) in [
-        (Backend::Kbf, Expire::Timer, true),
-        (Backend::Fcf, Expire::Timer, false),
-        (Backend::Sbf, Expire::Recycle, false),
-        (Backend::Kbf, Expire::TwoPhase, false),
-        (Backend::Exact, Expire::Timer, true),
+    use FlowKeyKind::{Connection, FiveTuple, Pair};
+    for (kind, backend, expire, pending) in [
+        (Connection, Backend::Kbf, Expire::Timer, true),
+        (Connection, Backend::Fcf, Expire::Timer, false),
+        (Connection, Backend::Kbf, Expire::Stamps, true),
+        (Connection, Backend::Sbf, Expire::Recycle, false),
+        (Connection, Backend::Dbf, Expire::Recycle, true),
+        (Connection, Backend::Kbf, Expire::TwoPhase, false),
+        (Connection, Backend::Kbf, Expire::TwoPhase, true),
+        (Connection, Backend::Exact, Expire::Timer, true),
+        (FiveTuple, Backend::Kbf, Expire::Timer, true),
+        (FiveTuple, Backend::Fcf, Expire::Timer, false),
+        (FiveTuple, Backend::Sbf, Expire::Recycle, true),
+        (FiveTuple, Backend::Kbf, Expire::TwoPhase, true),
+        (FiveTuple, Backend::Exact, Expire::Timer, true),
+        (Pair, Backend::Sbf, Expire::Stamps, true),
+        (Pair, Backend::Kbf, Expire::None, true),
     ] {
-        let mut plan = plan(backend, 3_000, Some(EVERY_FLOW));
+        let mut plan = match kind {
+            Connection => plan(backend, 3_000, Some(EVERY_FLOW)),
+            _ => directed_plan(kind, backend, 3_000, Some(EVERY_FLOW)),
+        };
         plan.store.expire = expire;
         plan.store.pending = plan.store.pending.filter(|_| pending);
-        plan.phase = if expire == Expire::Timer { plan.phase } else { Phase::Never };
+        plan.phase = if expire.is_timed() { plan.phase } else { Phase::Never };
         plan.verify = true;
         let (minutes, result) = replay(&plan, file.path());
         let last = result.measured.unwrap().last;
@@ -99,9 +123,10 @@ fn a_sample_of_all_flows_counts_what_verify_counts() {
         // The minute at the end of the trace is not over; the last minute before it may reach further back.
         let asked = errors.lookups() - sum(|error| error.asked);
         let wrong = errors.total() - sum(|error| error.wrong);
-        assert!(asked <= last.asked && wrong <= last.wrong, "{backend:?}: {last:?} {errors:?}");
+        let run = (kind, backend, expire);
+        assert!(asked <= last.asked && wrong <= last.wrong, "{run:?}: {last:?} {errors:?}");
         assert!(asked > 0 && last.asked < errors.lookups() / 4);
-        assert!(errors.total() > 0, "a full pending table errs too: {backend:?}");
+        assert!(errors.total() > 0, "a full pending table errs too: {run:?}");
         assert!(minutes.0.iter().all(|(_, error)| error.flows_per_sampled == 1));
     }
 }

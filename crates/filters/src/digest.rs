@@ -96,6 +96,12 @@ impl FlowId {
         FlowId(self.0 ^ Self::REVERSE)
     }
 
+    /// Which of the two this is: true for one direction of a connection, false for the other.
+    #[inline]
+    pub const fn is_second_direction(self) -> bool {
+        self.0 >> 123 & 1 != 0
+    }
+
     /// Bits for the positions of cells or slots.
     pub const fn position_bits(self) -> u64 {
         self.0 as u64

@@ -68,7 +68,7 @@ impl<'a> StoreRunner<'a> {
             seed: run.seed,
             keyer,
             half_open: plan.active.rules.machine.half_open(),
-            shards: build_shards(&run.store)?,
+            shards: build_shards(&run.store, keyer.is_directed())?,
             limits: AlertLimits::new(Arc::clone(&plan.active), keyer.hash_key),
             errors: FlowErrors::default(),
             surplus: HashMap::new(),

@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 
-use super::estimate::WindowCounts;
+use super::estimate::{FlowLookups, WindowCounts};
 use super::true_flow::TrueFlow;
 use crate::engine::digest_hasher::BuildDigestHasher;
+use crate::engine::stats::Lookups;
 use crate::flow::FlowId;
-use acsm_filters::Epoch;
+use acsm_filters::{Epoch, Lookup};
 
 /// Seconds of a minute: as far back as lookups are counted.
 pub const MINUTE_SECONDS: u64 = 60;
@@ -24,6 +25,10 @@ pub struct SampledFlows {
     /// …and so their lookups in each slice of the last minute.
     counts: [Vec<SliceCounts>; SLICES],
     free: Vec<Slot>,
+    /// Lookups of all flows of the shard, in the sample or not, in each slice of the last minute…
+    all: [Lookups; SLICES],
+    /// …and since the start, as of the last note.
+    noted: Lookups,
     /// Slices since 1970, the current one included.
     slice: u64,
     /// The highest level that was required of flows in each slice of the last minute.
@@ -41,10 +46,15 @@ pub struct SampledFlow {
     last: u64,
 }
 
+/// Lookups of a flow in a slice, by the answer of the store.
 #[derive(Debug, Clone, Copy, Default)]
 struct SliceCounts {
-    asked: u32,
-    wrong: u32,
+    known: u32,
+    known_wrong: u32,
+    absent: u32,
+    absent_wrong: u32,
+    /// These are all wrong.
+    dont_know: u32,
 }
 
 /// Where a flow is kept, as long as it is in the sample.
@@ -83,15 +93,29 @@ impl SampledFlows {
         &mut self.flows[slot.0 as usize]
     }
 
+    /// Notes how many lookups of all flows there were since the start.
+    pub fn note_all(&mut self, lookups: Lookups) {
+        self.all[index(self.slice)] += lookups.since(self.noted);
+        self.noted = lookups;
+    }
+
     /// Counts a lookup of a flow.
     #[inline]
-    pub fn count(&mut self, slot: Slot, is_wrong: bool) {
+    pub fn count(&mut self, slot: Slot, answer: Lookup, is_wrong: bool) {
         let flow = &mut self.flows[slot.0 as usize];
         flow.last = self.slice;
         if flow.is_certain {
             let counts = &mut self.counts[index(self.slice)][slot.0 as usize];
-            counts.asked = counts.asked.saturating_add(1);
-            counts.wrong = counts.wrong.saturating_add(u32::from(is_wrong));
+            let (asked, wrong) = match answer {
+                Lookup::Known(_) => (&mut counts.known, &mut counts.known_wrong),
+                Lookup::Absent => (&mut counts.absent, &mut counts.absent_wrong),
+                Lookup::DontKnow => {
+                    counts.dont_know = counts.dont_know.saturating_add(1);
+                    return;
+                }
+            };
+            *asked = asked.saturating_add(1);
+            *wrong = wrong.saturating_add(u32::from(is_wrong));
         }
     }
 
@@ -123,27 +147,38 @@ impl SampledFlows {
         let first = (self.slice + 1).max(slice.saturating_sub(SLICES as u64 - 1));
         for new in (first..=slice).map(index) {
             self.levels[new] = level;
+            self.all[new] = Lookups::default();
             self.counts[new].fill(SliceCounts::default());
         }
         self.slice = slice;
         true
     }
 
-    /// Forgets the flows without a lookup in the last minute, unless they are in the store in this epoch.
-    pub fn retire(&mut self, now: Epoch) {
+    /// Forgets the flows without a lookup in the last minute, unless they are in the store in this epoch
+    /// or pending: packets of the other direction renew them too.
+    pub fn retire(&mut self, now: Epoch, pending_now: Epoch) {
         let oldest = (self.slice + 1).saturating_sub(SLICES as u64);
-        self.keep_if(|_, flow| flow.last >= oldest || flow.truth.stored(now).is_some());
+        self.keep_if(|_, SampledFlow { truth, last, .. }| {
+            *last >= oldest || truth.stored(now).is_some() || truth.pending(pending_now).is_some()
+        });
     }
 
-    /// The lookups of the last minute, of flows by their levels.
-    pub fn counts(&self, level_of: impl Fn(FlowId) -> usize) -> WindowCounts {
+    /// The lookups of the last minute: of all flows, and of those in the sample by their levels.
+    /// `lookups`: those of all flows since the start.
+    pub fn counts(&self, lookups: Lookups, level_of: impl Fn(FlowId) -> usize) -> WindowCounts {
         let mut counts = WindowCounts::new(self.levels.into_iter().max().unwrap_or(0));
+        self.all.iter().for_each(|slice| counts.add_all(*slice));
+        counts.add_all(lookups.since(self.noted));
         for (id, slot) in &self.slots {
-            let of_slices = self.counts.iter().map(|slice| slice[slot.0 as usize]);
-            let (wrong, asked) = of_slices.fold((0, 0), |(wrong, asked), slice| {
-                (wrong + u64::from(slice.wrong), asked + u64::from(slice.asked))
-            });
-            counts.add_flow(level_of(*id), wrong, asked);
+            let mut flow = FlowLookups::default();
+            for slice in self.counts.iter().map(|slice| slice[slot.0 as usize]) {
+                flow.known += u64::from(slice.known);
+                flow.known_wrong += u64::from(slice.known_wrong);
+                flow.absent += u64::from(slice.absent);
+                flow.absent_wrong += u64::from(slice.absent_wrong);
+                flow.dont_know += u64::from(slice.dont_know);
+            }
+            counts.add_flow(level_of(*id), flow);
         }
         counts
     }

@@ -7,7 +7,9 @@
 //!
 //! # What the figures mean
 //!
-//! *Measured error*: wrong answers / lookups of sampled flows, of the last 60 seconds of packet time.
+//! *Measured error*: the share of wrong answers among the lookups of all flows, of the last 60 seconds of
+//! packet time. How often the store answered "known", "absent" and "don't know" is counted for all
+//! flows. "Don't know" is always wrong; which part of the others is wrong, the sample tells.
 //! The following can go wrong with such a figure, and is provided for:
 //!
 //! * **Errors cluster by flow.** A flow that the store has wrong is wrong at every packet, so lookups
@@ -47,6 +49,7 @@ use super::batch::Event;
 use super::errors::ErrorKind;
 use super::shadow::ShadowAging;
 use super::shard::{Answer, ShardWork};
+use super::stats::Lookups;
 use crate::flow::{FlowId, TcpFlags};
 use acsm_filters::pending::PendingTable;
 use acsm_filters::{Epoch, Lookup, StoreSpec};
@@ -61,6 +64,8 @@ pub const DEFAULT_FLOWS: u64 = 4096;
 pub struct Sample {
     /// Whether flows are pending before they enter the store.
     has_pending: bool,
+    /// Whether both directions of a connection enter the store with one packet.
+    admits_both: bool,
     aging: ShadowAging,
     flows: SampledFlows,
     /// The most flows that are kept.
@@ -91,6 +96,7 @@ impl Sample {
             usize::try_from(flows.div_ceil(FlowId::SHARDS as u64)).unwrap_or(usize::MAX);
         Sample {
             has_pending: store.pending.is_some(),
+            admits_both: !store.expire.recycles(),
             aging: ShadowAging::of(store),
             flows: SampledFlows::default(),
             flows_max,
@@ -132,12 +138,13 @@ impl Sample {
             self.adopt(work, event, slot, answer.answer);
         }
         let mut step = self.step(work, event, slot);
-        if let (Some(epoch), Some(state)) = (self.aging.retained_in(answer), step.after.state()) {
-            step.after = TrueFlow::Stored(StoredFlow::new(state, epoch.stamp()));
+        if let (Some(epoch), TrueFlow::Stored(flow)) = (self.aging.retained_in(answer), step.after)
+        {
+            step.after = TrueFlow::Stored(StoredFlow::new(flow.state(), epoch.stamp()));
         }
         self.flows.flow(slot).truth = step.after;
         let is_wrong = ErrorKind::of(answer.answer, step.answer).is_some();
-        self.flows.count(slot, is_wrong);
+        self.flows.count(slot, answer.answer, is_wrong);
     }
 
     /// Takes a flow into the sample, if its level is required.
@@ -165,7 +172,7 @@ impl Sample {
         let of_reverse = reverse.map_or(TrueFlow::Absent, |slot| self.flows.flow(slot).truth);
         let step = truth.step_with_pending(work, event, of_reverse);
         if let (Some(reverse), Some(evidence)) = (reverse, step.evidence) {
-            let is_admitted = step.after.stored(event.epoch).is_some();
+            let is_admitted = self.admits_both && step.after.stored(event.epoch).is_some();
             self.flows.flow(reverse).truth.share(work, event, evidence, is_admitted);
         }
         step
@@ -207,12 +214,18 @@ impl Sample {
     }
 
     /// Begins a second. Hands `minute_over` the number of the minute that is over, if one is, and its
-    /// counts.
-    pub fn begin_second(&mut self, second: u64, mut minute_over: impl FnMut(u64, WindowCounts)) {
+    /// counts. `lookups`: those of all flows of the shard since the start.
+    pub fn begin_second(
+        &mut self,
+        second: u64,
+        lookups: Lookups,
+        mut minute_over: impl FnMut(u64, WindowCounts),
+    ) {
+        self.flows.note_all(lookups);
         let minute = self.now.second / MINUTE_SECONDS;
         if second / MINUTE_SECONDS > minute && self.now.second > 0 {
             self.pass_to(minute * MINUTE_SECONDS + MINUTE_SECONDS - 1);
-            let counts = self.counts();
+            let counts = self.counts(lookups);
             if !counts.is_empty() {
                 minute_over(minute, counts);
             }
@@ -226,15 +239,15 @@ impl Sample {
         if !self.flows.pass_to(second, self.level) {
             return;
         }
-        self.flows.retire(self.now.epoch);
+        self.flows.retire(self.now.epoch, PendingTable::epoch_of(self.now.second));
         if self.level > 0 && self.flows.len() < self.flows_max / 4 {
             self.level -= 1;
             self.opened[self.level] = Some(self.now);
         }
     }
 
-    /// The lookups of the last minute.
-    pub fn counts(&self) -> WindowCounts {
-        self.flows.counts(level_of)
+    /// The lookups of the last minute. `lookups`: those of all flows of the shard since the start.
+    pub fn counts(&self, lookups: Lookups) -> WindowCounts {
+        self.flows.counts(lookups, level_of)
     }
 }

@@ -61,7 +61,9 @@ impl StoredFlow {
         let answer = Lookup::Known(self.state);
         let after = match event.step(work.machine, answer).next {
             Next::Go(state) if has_pending && work.rules.held[state.index()] => {
-                TrueFlow::Pending(held_flow(work, state), event.pending_epoch)
+                let flow = held_flow(work, state);
+                let after = TrueFlow::Pending(flow, event.pending_epoch);
+                return TrueStep { answer, after, evidence: Some(flow.evidence) };
             }
             Next::Go(state) => TrueFlow::Stored(self.touched(state, stamp(work, event, state))),
             Next::Keep => {
@@ -85,24 +87,15 @@ impl TrueFlow {
 
     /// The flow if it is pending in this epoch of the pending table.
     #[inline]
-    fn pending(self, now: Epoch) -> Option<PendingFlow> {
+    pub fn pending(self, now: Epoch) -> Option<PendingFlow> {
         match self {
             TrueFlow::Pending(flow, last) if !last.is_forgotten_at(now) => Some(flow),
             _ => None,
         }
     }
 
-    /// The state that the flow has, if any.
-    pub fn state(self) -> Option<State> {
-        match self {
-            TrueFlow::Absent => None,
-            TrueFlow::Pending(flow, _) => Some(flow.state),
-            TrueFlow::Stored(flow) => Some(flow.state),
-        }
-    }
-
-    /// Gives a pending flow the evidence of its other direction, of which `is_admitted` says whether it
-    /// has just entered the store.
+    /// Gives a pending flow the evidence of its other direction, and renews it: they share a slot.
+    /// `is_admitted`: that one has just entered the store, and this flow enters it too if it can.
     pub fn share(
         &mut self,
         work: &ShardWork<'_>,
@@ -114,8 +107,8 @@ impl TrueFlow {
         let flow = PendingFlow { evidence: evidence.reversed(), ..flow };
         if is_admitted && is_ready(work, &flow) {
             *self = TrueFlow::Stored(StoredFlow::new(flow.state, event.epoch.stamp()));
-        } else if let TrueFlow::Pending(pending, _) = self {
-            *pending = flow;
+        } else {
+            *self = TrueFlow::Pending(flow, event.pending_epoch);
         }
     }
 

@@ -235,7 +235,7 @@ where
         let epoch = Epoch([0, 1, 1000][random.below(3) as usize]);
         let tick = Tick { epoch, is_late: false };
         let pair = Pair {
-            cached: build_shards(spec).unwrap().swap_remove(0),
+            cached: build_shards(spec, false).unwrap().swap_remove(0),
             plain: Reference::new(make()),
             rules: &rules,
             traffic: Traffic { flows, random, tick, made: 0, truth: HashMap::new() },

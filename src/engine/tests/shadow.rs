@@ -156,7 +156,7 @@ impl Run {
     fn new(spec: &StoreSpec) -> Run {
         let rules = rules(spec.states);
         Run {
-            shard: build_shards(spec).unwrap().swap_remove(0),
+            shard: build_shards(spec, false).unwrap().swap_remove(0),
             shadows: [Scope::Everything, Scope::Watched]
                 .map(|scope| Shadow::new(spec, scope).unwrap()),
             model: Model::new(spec, &rules),

@@ -44,10 +44,7 @@ fn trace(out: &mut impl Write, summary: &Summary, outcome: &RunResult) -> io::Re
         writeln!(out, "  seed         {seed}")?;
     }
     if outcome.one_way {
-        writeln!(
-            out,
-            "  one-way      nearly all flows show one direction only: \"no session\" rules are mute"
-        )?;
+        writeln!(out, "  one-way      nearly all flows or handshakes show one direction only")?;
     }
     Ok(())
 }

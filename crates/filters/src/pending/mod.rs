@@ -40,7 +40,7 @@
 //!     let lookup = table.lookup(id, now);
 //!     let evidence = lookup.flow.unwrap().evidence.after(Segment::Plain(end, sum));
 //!     match evidence.is_complete() {
-//!         true => table.admit(&lookup), // and insert it into the store
+//!         true => table.admit(&lookup, evidence), // and insert it into the store
 //!         false => table.put(&lookup, PendingFlow { state: open, evidence }),
 //!     }
 //! }
@@ -49,14 +49,15 @@
 //! ```
 //!
 //! A flow that the store refuses, or that lingers after its end, is [`put`](PendingTable::put) as well.
-//! Where the two directions of a connection are two flows, a packet of one is evidence for the other:
-//! see [`evidence_of_reverse`](PendingTable::evidence_of_reverse).
+//! Where the two directions of a connection are two flows, a [directed](PendingTable::directed) table
+//! has both in one slot: they share evidence and lifetime, and the table counts connections.
 //!
 //! # Implementation
 //!
 //! | module | subject |
 //! |---|---|
 //! | `evidence` | which ends were heard, and whether their numbers belong together |
+//! | `directions` | a slot with both directions of a connection |
 //! | `slots` | a line of 64 bytes: twelve slots in order of use |
 //! | `saved` | the table in a snapshot |
 //!
@@ -65,14 +66,17 @@
 //! the ends noted two; sum and tag share 34. The data in flight that sums tolerate decides how many
 //! guesses succeed: 2 MiB in each direction are 1/1024 of all numbers, and with 12 bits a guess agrees
 //! in 1/819 of all cases. A wider sum would gain the little between the two, and each bit that the tag
-//! loses doubles the false matches.
+//! loses doubles the false matches. In a directed table, where a second state takes five bits of it, an
+//! absent connection seems to be there with probability 12 × 2⁻¹⁷, 1 in 11,000, if its line is full.
 
+mod directions;
 mod evidence;
 mod saved;
 mod slots;
 
 use std::ops::AddAssign;
 
+pub use directions::{PendingConnection, Side};
 pub use evidence::{End, Evidence, Segment, Sum};
 pub use slots::PendingFlow;
 
@@ -87,6 +91,8 @@ use slots::{SLOTS, Usage};
 /// One shard of the pending table.
 pub struct PendingTable {
     lines: OwnedLines,
+    /// Whether flows are the directions of connections.
+    is_directed: bool,
     /// The latest epoch so far.
     epoch: Epoch,
     population: Population,
@@ -95,7 +101,7 @@ pub struct PendingTable {
 }
 
 /// Counts of one shard; those of shards add up. Every flow inserted is in use, admitted, retired or
-/// lost.
+/// lost. In a directed table these are connections: one is admitted with the last of its flows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PendingStats {
     /// Flows that fit.
@@ -139,6 +145,8 @@ struct Place {
     /// 2³² lines would be 256 GiB.
     line: u32,
     tag: u32,
+    /// Which direction of its connection it is, in a directed table.
+    side: Option<Side>,
 }
 
 /// The width of [`FlowId::salt`].
@@ -184,7 +192,15 @@ impl PendingTable {
         let lines = usize::try_from(lines_per_shard(slots)).unwrap_or(usize::MAX);
         let lines = allocate_in(arena, lines, [0; LINE_BYTES])?;
         let stats = PendingStats { slots: (lines.len() * SLOTS) as u64, ..Default::default() };
-        Ok(PendingTable { lines, epoch: Epoch(0), population: Population::default(), stats })
+        let (epoch, population) = (Epoch(0), Population::default());
+        Ok(PendingTable { lines, is_directed: false, epoch, population, stats })
+    }
+
+    /// The same empty table for flows that are one [direction](FlowId::reverse) of a connection each: a
+    /// slot has both of them.
+    #[must_use]
+    pub fn directed(self) -> PendingTable {
+        PendingTable { is_directed: true, ..self }
     }
 
     /// Starts loading the line of a flow.
@@ -205,12 +221,26 @@ impl PendingTable {
     /// the last flow of the line is lost.
     #[inline]
     pub fn put(&mut self, lookup: &PendingLookup, flow: PendingFlow) {
+        let tag = lookup.place.tag;
+        let bits = match lookup.place.side {
+            None => flow.to_slot(tag),
+            Some(side) => {
+                let mut connection = self.connection(lookup);
+                connection.set(side, Some(flow.state), flow.evidence);
+                connection.to_slot(tag)
+            }
+        };
+        self.put_front(lookup, bits);
+    }
+
+    #[inline]
+    fn put_front(&mut self, lookup: &PendingLookup, bits: u64) {
         debug_assert_eq!(*lookup, self.lookup_at(lookup.place), "the table has changed since");
         let PendingLookup { place, slot, mut usage, .. } = *lookup;
         let line = &mut self.lines[place.line as usize];
         if slot == Some(0) && usage.fresh > 0 {
             // It stays in front, and the counts stay as they are.
-            return slots::set_flow(line, 0, place.tag, flow);
+            return slots::set_bits(line, 0, bits);
         }
         let free = match slot {
             Some(slot) => {
@@ -228,38 +258,56 @@ impl PendingTable {
         };
         self.population.enter(&mut usage);
         let header = usage.header(self.epoch);
-        slots::put_front(line, usize::from(free), (place.tag, flow), header);
+        slots::put_front(line, usize::from(free), bits, header);
     }
 
-    /// Removes a flow that enters the store.
+    /// Removes a flow that enters the store with this evidence, which its reverse direction keeps if it
+    /// is there. That is renewed.
     #[inline]
-    pub fn admit(&mut self, lookup: &PendingLookup) {
-        self.stats.admitted += u64::from(self.take_out(lookup));
+    pub fn admit(&mut self, lookup: &PendingLookup, evidence: Evidence) {
+        if let Some((side, mut rest)) = self.rest(lookup) {
+            rest.set(side, None, evidence);
+            self.put_front(lookup, rest.to_slot(lookup.place.tag));
+        } else {
+            self.stats.admitted += u64::from(self.take_out(lookup));
+        }
     }
 
-    /// Removes a flow that the machine deletes.
+    /// Removes a flow that the machine deletes; not its reverse direction, which is not renewed.
     pub fn delete(&mut self, lookup: &PendingLookup) {
-        self.stats.retired += u64::from(self.take_out(lookup));
+        match (self.rest(lookup), lookup.slot) {
+            (Some((_, rest)), Some(slot)) => {
+                let Place { line, tag, .. } = lookup.place;
+                let line = &mut self.lines[line as usize];
+                slots::set_bits(line, usize::from(slot), rest.to_slot(tag));
+            }
+            _ => self.stats.retired += u64::from(self.take_out(lookup)),
+        }
     }
 
-    /// The evidence that the flow's [reverse](FlowId::reverse) direction has, as that of the flow: what a directed flow
-    /// begins with.
+    /// What a flow that is absent begins with: the evidence of its reverse direction, if that is there.
     #[inline]
     pub fn evidence_of_reverse(&self, lookup: &PendingLookup) -> Evidence {
-        let reverse = self.lookup_at(lookup.place.reverse()).flow;
-        reverse.map_or(Evidence::NONE, |flow| flow.evidence.reversed())
+        match lookup.place.side {
+            Some(side) => self.connection(lookup).evidence(side),
+            None => Evidence::NONE,
+        }
     }
 
-    /// Gives the flow's reverse direction, if it is there, the evidence of the flow. This does not renew
-    /// it.
+    /// The connection of a flow in a directed table: empty if it is absent.
+    fn connection(&self, lookup: &PendingLookup) -> PendingConnection {
+        let line = &self.lines[lookup.place.line as usize];
+        let bits = lookup.slot.map(|slot| slots::bits(line, usize::from(slot)));
+        bits.map_or_else(PendingConnection::default, PendingConnection::from_slot)
+    }
+
+    /// What stays in the slot of a flow that leaves: its connection, if the other direction is there.
     #[inline]
-    pub fn share_with_reverse(&mut self, lookup: &PendingLookup, evidence: Evidence) {
-        let reverse = self.lookup_at(lookup.place.reverse());
-        if let (Some(flow), Some(slot)) = (reverse.flow, reverse.slot) {
-            let Place { line, tag } = reverse.place;
-            let flow = PendingFlow { evidence: evidence.reversed(), ..flow };
-            slots::set_flow(&mut self.lines[line as usize], usize::from(slot), tag, flow);
-        }
+    fn rest(&self, lookup: &PendingLookup) -> Option<(Side, PendingConnection)> {
+        let side = lookup.place.side?;
+        let mut connection = self.connection(lookup);
+        connection.remove(side);
+        (!connection.is_empty()).then_some((side, connection))
     }
 
     /// Moves on to a later epoch: what is stale then is retired. Every lookup does this.
@@ -295,8 +343,15 @@ impl PendingTable {
     fn lookup_at(&self, place: Place) -> PendingLookup {
         let line = &self.lines[place.line as usize];
         let usage = Usage::of(line, self.epoch);
-        let slot = slots::find(line, place.tag, usage.live);
-        let flow = slot.map(|slot| slots::flow(line, usize::from(slot)));
+        let mask = if place.side.is_some() { directions::TAG_MASK } else { slots::TAG_MASK };
+        let slot = slots::find(line, place.tag, mask, usage.live);
+        let flow = slot.and_then(|slot| {
+            let bits = slots::bits(line, usize::from(slot));
+            match place.side {
+                None => Some(PendingFlow::from_slot(bits)),
+                Some(side) => PendingConnection::from_slot(bits).flow(side),
+            }
+        });
         PendingLookup { flow, place, slot, usage }
     }
 
@@ -312,19 +367,16 @@ impl PendingTable {
         true
     }
 
-    /// Two directions differ in their position bits alone, so those make the tag, and others choose
-    /// the line.
+    /// The two directions of a connection have their salt in common, which chooses the line.
     #[inline]
     fn place(&self, id: FlowId) -> Place {
-        let line = (u64::from(id.salt()) * self.lines.len() as u64) >> SALT_BITS;
-        Place { line: line as u32, tag: id.position_bits() as u32 & slots::TAG_MASK }
-    }
-}
-
-impl Place {
-    #[inline]
-    const fn reverse(self) -> Place {
-        Place { tag: self.tag ^ FlowId::REVERSE as u32 & slots::TAG_MASK, ..self }
+        let line = ((u64::from(id.salt()) * self.lines.len() as u64) >> SALT_BITS) as u32;
+        if self.is_directed {
+            let (connection, side) = Side::of(id);
+            let tag = connection.position_bits() as u32 & directions::TAG_MASK;
+            return Place { line, tag, side: Some(side) };
+        }
+        Place { line, tag: id.position_bits() as u32 & slots::TAG_MASK, side: None }
     }
 }
 

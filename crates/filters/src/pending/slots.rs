@@ -9,6 +9,9 @@
 //! | how many slots were used in the epoch of the mark | 4 |
 //! | how many slots were used in that epoch or the one before | 4 |
 //!
+//! Where directions are flows of their own, a slot holds [both](super::directions): tag 17, sum 12, ends
+//! noted 2, states 9.
+//!
 //! Because slots are in order of use, those of the current epoch come first, then those of the epoch
 //! before, and stale ones last. Two counts per line say what a stamp of two bits per slot would say,
 //! and save 16 bits. Slots beyond these counts are free, whatever they hold, so that clearing stale
@@ -25,7 +28,7 @@ pub(super) const SLOTS: usize = 12;
 /// The bits of a tag.
 pub(super) const TAG_MASK: u32 = (1 << TAG_BITS) - 1;
 
-const SLOT_BITS: usize = 40;
+pub(super) const SLOT_BITS: usize = 40;
 const SLOT_MASK: u64 = (1 << SLOT_BITS) - 1;
 const STATE_BITS: u32 = State::LIMIT.ilog2();
 /// What state and evidence leave of a slot.
@@ -48,6 +51,23 @@ pub struct PendingFlow {
     pub state: State,
     /// Which of its ends have been heard.
     pub evidence: Evidence,
+}
+
+impl PendingFlow {
+    /// The bits of a slot with this tag.
+    #[inline]
+    pub(super) const fn to_slot(self, tag: u32) -> u64 {
+        let bits = (self.state.index() as u64) << Evidence::BITS | self.evidence.to_bits();
+        bits << TAG_BITS | tag as u64
+    }
+
+    /// From the bits of a slot.
+    #[inline]
+    pub(super) fn from_slot(slot: u64) -> PendingFlow {
+        let bits = slot >> TAG_BITS;
+        let state = State::new((bits >> Evidence::BITS) as usize % State::LIMIT);
+        PendingFlow { state: state.unwrap_or(State::FIRST), evidence: Evidence::from_bits(bits) }
+    }
 }
 
 /// How many slots of a line are in use, in some epoch.
@@ -88,11 +108,11 @@ impl Usage {
     }
 }
 
-/// The slot with this tag, among the first `live`.
+/// The slot with this tag, whose bits are those of `mask`, among the first `live`.
 #[inline]
-pub(super) fn find(line: &Line, tag: u32, live: u8) -> Option<u8> {
+pub(super) fn find(line: &Line, tag: u32, mask: u32, live: u8) -> Option<u8> {
     // Without a flood, lines hold one or two flows.
-    if live > 0 && tag_in(line, 0) == tag {
+    if live > 0 && bits(line, 0) as u32 & mask == tag {
         return Some(0);
     }
     if live <= 1 {
@@ -100,39 +120,27 @@ pub(super) fn find(line: &Line, tag: u32, live: u8) -> Option<u8> {
     }
     let mut matches = 0u32;
     for slot in 0..SLOTS {
-        matches |= u32::from(tag_in(line, slot) == tag) << slot;
+        matches |= u32::from(bits(line, slot) as u32 & mask == tag) << slot;
     }
     matches &= (1 << live) - 1;
     (matches != 0).then_some(matches.trailing_zeros() as u8)
 }
 
+/// The bits of a slot, and those of others above.
 #[inline]
-fn tag_in(line: &Line, slot: usize) -> u32 {
-    bits_from(line, slot * SLOT_BITS) as u32 & TAG_MASK
+pub(super) fn bits(line: &Line, slot: usize) -> u64 {
+    bits_from(line, slot * SLOT_BITS)
 }
 
-/// The flow in a slot.
+/// Writes the bits of a slot.
 #[inline]
-pub(super) fn flow(line: &Line, slot: usize) -> PendingFlow {
-    let bits = bits_from(line, slot * SLOT_BITS) >> TAG_BITS;
-    let state = State::new((bits >> Evidence::BITS) as usize % State::LIMIT);
-    PendingFlow { state: state.unwrap_or(State::FIRST), evidence: Evidence::from_bits(bits) }
+pub(super) fn set_bits(line: &mut Line, slot: usize, bits: u64) {
+    set_bits_from(line, slot * SLOT_BITS, SLOT_MASK, bits);
 }
 
-/// Writes a flow into a slot.
+/// Writes these bits into the first slot, after moving the slots before `free` one further.
 #[inline]
-pub(super) fn set_flow(line: &mut Line, slot: usize, tag: u32, flow: PendingFlow) {
-    set_bits_from(line, slot * SLOT_BITS, SLOT_MASK, slot_bits(tag, flow));
-}
-
-/// Writes a flow into the first slot, after moving the slots before `free` one further.
-#[inline]
-pub(super) fn put_front(
-    line: &mut Line,
-    free: usize,
-    (tag, flow): (u32, PendingFlow),
-    header: u32,
-) {
+pub(super) fn put_front(line: &mut Line, free: usize, bits: u64, header: u32) {
     // In registers: moved as bytes, the line would be read before its writes are complete.
     let mut words = words_of(line);
     let changed = &FIRST_SLOTS[free + 1];
@@ -141,7 +149,7 @@ pub(super) fn put_front(
         let moved = words[n] << SLOT_BITS | carried;
         words[n] = words[n] & !changed[n] | moved & changed[n];
     }
-    words[0] = words[0] & !SLOT_MASK | slot_bits(tag, flow);
+    words[0] = words[0] & !SLOT_MASK | bits;
     set_words(line, words, header);
 }
 
@@ -156,12 +164,6 @@ pub(super) fn take_out(line: &mut Line, slot: usize, header: u32) {
         words[n] = words[n] & kept[n] | moved & !kept[n];
     }
     set_words(line, words, header);
-}
-
-#[inline]
-const fn slot_bits(tag: u32, flow: PendingFlow) -> u64 {
-    let bits = (flow.state.index() as u64) << Evidence::BITS | flow.evidence.to_bits();
-    bits << TAG_BITS | tag as u64
 }
 
 const WORD_BITS: usize = u64::BITS as usize;

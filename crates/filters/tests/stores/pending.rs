@@ -84,13 +84,20 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 /// Flows of few lines, some of which look alike.
 fn connections(seed: u64) -> Vec<FlowId> {
     let mut random = Random::new(seed);
-    let tags: Vec<u64> = (0..CONNECTIONS - 2).map(|_| random.below(1 << 22)).collect();
+    let tags: Vec<u64> = (0..CONNECTIONS - 2).map(|_| random.below(1 << 17)).collect();
     let mut flow = |n: usize| {
         let above_tag = random.next_u64() << 22;
         let line = u128::from(random.below(LINES as u64)) << 91;
-        FlowId(u128::from(random.next_u64() >> 40) << 96 | line | u128::from(above_tag | tags[n]))
+        let side = (n as u128 & 1) << 123;
+        let unused = u128::from(random.next_u64() >> 40) << 96;
+        FlowId(side | unused | line | u128::from(above_tag | tags[n]))
     };
     (0..CONNECTIONS).map(|n| flow(n % tags.len())).collect()
+}
+
+fn table(is_directed: bool) -> PendingTable {
+    let table = PendingTable::new(SLOTS).unwrap();
+    if is_directed { table.directed() } else { table }
 }
 
 /// Both tables, the same flows, one clock.
@@ -105,8 +112,8 @@ struct Pair {
 impl Pair {
     fn new(is_directed: bool, start: u32) -> Pair {
         Pair {
-            fast: PendingTable::new(SLOTS).unwrap(),
-            slow: SlowPending::new(LINES),
+            fast: table(is_directed),
+            slow: SlowPending::new(LINES, is_directed),
             connections: connections(1),
             is_directed,
             now: start,
@@ -135,8 +142,8 @@ impl Pair {
             }
             Operation::Admit => {
                 let lookup = self.lookup(id);
-                self.fast.admit(&lookup);
-                self.slow.admit(id);
+                self.fast.admit(&lookup, Evidence::NONE);
+                self.slow.admit(id, Heard::default(), self.now.into());
             }
             Operation::Delete => {
                 let lookup = self.lookup(id);
@@ -145,7 +152,7 @@ impl Pair {
             }
             Operation::Prefetch => self.fast.prefetch(id),
             Operation::SaveAndLoad => {
-                let empty = PendingTable::new(SLOTS).unwrap();
+                let empty = table(self.is_directed);
                 self.fast = saved_and_loaded(SectionKind::PENDING, &self.fast, empty);
             }
             Operation::Wait(epochs) => {
@@ -183,16 +190,12 @@ impl Pair {
         let lookup = self.lookup(id);
         let before = match lookup.flow {
             Some(flow) => flow.evidence,
-            None if self.is_directed => self.fast.evidence_of_reverse(&lookup),
-            None => Evidence::NONE,
+            None => self.fast.evidence_of_reverse(&lookup),
         };
         let evidence = before.after(segment);
         match evidence.is_complete() && has_room {
-            true => self.fast.admit(&lookup),
+            true => self.fast.admit(&lookup, evidence),
             false => self.fast.put(&lookup, PendingFlow { state, evidence }),
-        }
-        if self.is_directed {
-            self.fast.share_with_reverse(&lookup, evidence);
         }
         evidence
     }
@@ -206,11 +209,8 @@ impl Pair {
         };
         heard.hear(packet);
         match heard.both() && has_room {
-            true => self.slow.admit(id),
+            true => self.slow.admit(id, heard, self.now.into()),
             false => self.slow.put(id, state, heard, self.now.into()),
-        }
-        if self.is_directed {
-            self.slow.tell(reverse, heard.reversed());
         }
         heard
     }

@@ -267,7 +267,7 @@ fn altered_content_is_refused_or_is_a_pending_table() {
             let flow = flows[random.below(12) as usize];
             let lookup = table.lookup(flow.id, Epoch(start + n / 8));
             match random.below(5) {
-                0 => table.admit(&lookup),
+                0 => table.admit(&lookup, Evidence::NONE),
                 1 => table.delete(&lookup),
                 _ => {
                     let (state, evidence) = (State::FIRST, Evidence::NONE);

@@ -177,7 +177,7 @@ class Dashboard {
     const lost = this.plots.latest()?.drops_per_second ?? 0;
     if (lost > 0) yield ["warn", `Packets are being lost: ${short(lost)} per second.`];
     if (view.one_way) yield ["warn", "Nearly all flows show one direction only: is the other one captured elsewhere?"];
-    if (view.no_session_muted) yield ["", "Rules about packets without a session are mute for now: acsm has just started, or packets were lost."];
+    if (view.no_session_muted) yield ["", "Rules about packets without a session are mute for now: acsm has just started, packets were lost, or new flows are too many."];
   }
 
   showNotices(isStale) {

@@ -8,6 +8,8 @@ use acsm_filters::{FlowId, State};
 
 const SLOTS_PER_LINE: usize = 12;
 const TAGS: u64 = 1 << 22;
+/// Where a slot has two states.
+const DIRECTED_TAGS: u64 = 1 << 17;
 const SUMS: i64 = 4096;
 const BYTES_PER_UNIT: u32 = 1 << 20;
 
@@ -30,11 +32,18 @@ pub struct Heard {
 }
 
 /// A flow that waits.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Waiting {
-    tag: u64,
     pub state: State,
     pub heard: Heard,
+}
+
+/// What a slot has: one flow, or both directions of a connection.
+#[derive(Debug, Clone, Copy)]
+struct Slot {
+    tag: u64,
+    /// By whether it is the second direction.
+    flows: [Option<Waiting>; 2],
     used: i64,
 }
 
@@ -48,7 +57,8 @@ pub struct Counts {
 }
 
 pub struct SlowPending {
-    lines: Vec<VecDeque<Waiting>>,
+    lines: Vec<VecDeque<Slot>>,
+    is_directed: bool,
     counts: Counts,
 }
 
@@ -96,49 +106,64 @@ impl Heard {
 }
 
 impl SlowPending {
-    pub fn new(lines: usize) -> SlowPending {
-        SlowPending { lines: vec![VecDeque::new(); lines], counts: Counts::default() }
+    pub fn new(lines: usize, is_directed: bool) -> SlowPending {
+        SlowPending { lines: vec![VecDeque::new(); lines], is_directed, counts: Counts::default() }
     }
 
     pub fn advance(&mut self, now: i64) {
         let before = self.used();
         for line in &mut self.lines {
-            line.retain(|flow| flow.used >= now - 1);
+            line.retain(|slot| slot.used >= now - 1);
         }
         self.counts.retired += before - self.used();
     }
 
     pub fn find(&self, id: FlowId) -> Option<Waiting> {
-        let (line, tag) = self.look(id);
-        self.lines[line].iter().find(|flow| flow.tag == tag).copied()
+        let (line, tag, side) = self.look(id);
+        self.lines[line].iter().find(|slot| slot.tag == tag).and_then(|slot| slot.flows[side])
     }
 
-    /// A packet leaves its flow like this.
+    /// A packet leaves its flow like this, and its reverse has heard the same.
     pub fn put(&mut self, id: FlowId, state: State, heard: Heard, now: i64) {
-        let (line, tag) = self.look(id);
-        if self.take(id).is_none() {
+        let (line, tag, side) = self.look(id);
+        let mut flows = self.take(id).map_or([None; 2], |slot| slot.flows);
+        if flows == [None; 2] {
             self.counts.inserted += 1;
         }
-        self.lines[line].push_front(Waiting { tag, state, heard, used: now });
+        flows[side] = Some(Waiting { state, heard });
+        if let Some(reverse) = &mut flows[1 - side] {
+            reverse.heard = heard.reversed();
+        }
+        self.lines[line].push_front(Slot { tag, flows, used: now });
         if self.lines[line].len() > SLOTS_PER_LINE {
             self.lines[line].pop_back();
             self.counts.lost += 1;
         }
     }
 
-    pub fn admit(&mut self, id: FlowId) {
-        self.counts.admitted += u64::from(self.take(id).is_some());
+    /// The flow enters the store; what its reverse has heard is that of the flow.
+    pub fn admit(&mut self, id: FlowId, heard: Heard, now: i64) {
+        let (line, _, side) = self.look(id);
+        let Some(mut slot) = self.take(id) else { return };
+        slot.flows[side] = None;
+        match &mut slot.flows[1 - side] {
+            None => self.counts.admitted += 1,
+            Some(reverse) => {
+                reverse.heard = heard.reversed();
+                slot.used = now;
+                self.lines[line].push_front(slot);
+            }
+        }
     }
 
+    /// The flow is deleted.
     pub fn delete(&mut self, id: FlowId) {
-        self.counts.retired += u64::from(self.take(id).is_some());
-    }
-
-    /// Both directions of a connection have heard the same.
-    pub fn tell(&mut self, id: FlowId, heard: Heard) {
-        let (line, tag) = self.look(id);
-        if let Some(flow) = self.lines[line].iter_mut().find(|flow| flow.tag == tag) {
-            flow.heard = heard;
+        let (line, tag, side) = self.look(id);
+        let Some(slot) = self.lines[line].iter_mut().find(|slot| slot.tag == tag) else { return };
+        slot.flows[side] = None;
+        if slot.flows == [None; 2] {
+            self.take(id);
+            self.counts.retired += 1;
         }
     }
 
@@ -150,15 +175,21 @@ impl SlowPending {
         self.lines.iter().map(|line| line.len() as u64).sum()
     }
 
-    fn take(&mut self, id: FlowId) -> Option<Waiting> {
-        let (line, tag) = self.look(id);
-        let at = self.lines[line].iter().position(|flow| flow.tag == tag)?;
+    fn take(&mut self, id: FlowId) -> Option<Slot> {
+        let (line, tag, _) = self.look(id);
+        let at = self.lines[line].iter().position(|slot| slot.tag == tag)?;
         self.lines[line].remove(at)
     }
 
-    /// The line and the tag of a flow: flows that have both in common are one.
-    fn look(&self, id: FlowId) -> (usize, u64) {
+    /// The line and the tag of a flow, which flows that look alike have in common, and which direction
+    /// of its connection it is.
+    fn look(&self, id: FlowId) -> (usize, u64, usize) {
         let line = id.salt() as usize * self.lines.len() / (1 << 28);
-        (line, id.position_bits() % TAGS)
+        if !self.is_directed {
+            return (line, id.position_bits() % TAGS, 0);
+        }
+        let is_second = id.fingerprint() >> 31 == 1;
+        let first = if is_second { id.reverse() } else { id };
+        (line, first.position_bits() % DIRECTED_TAGS, usize::from(is_second))
     }
 }
