@@ -2,10 +2,10 @@
 //!
 //! Without its `acsm` object a line conforms to Suricata's schema.
 
+use std::io::Write as _;
 use std::net::IpAddr;
 
 use community_id::calculate_community_id;
-use serde::Serialize;
 
 use super::Names;
 use crate::engine::Alert;
@@ -18,119 +18,115 @@ const IPPROTO_TCP: u8 = 6;
 /// `flow_id` has 53 bits: exact in programs that read numbers as doubles.
 const FLOW_ID_MASK: u128 = (1 << 53) - 1;
 
-#[derive(Serialize)]
-struct AlertEvent<'a> {
-    timestamp: String,
-    flow_id: u64,
-    event_type: &'static str,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    vlan: Vec<u16>,
-    src_ip: IpAddr,
-    src_port: u16,
-    dest_ip: IpAddr,
-    dest_port: u16,
-    proto: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    community_id: Option<String>,
-    alert: Signature<'a>,
-    tcp: Tcp,
-    acsm: Evidence<'a>,
+/// Flags of a packet under Suricata's names, in the order of its fields.
+const FLAG_NAMES: [(TcpFlags, &str); 8] = [
+    (TcpFlags::SYN, "syn"),
+    (TcpFlags::FIN, "fin"),
+    (TcpFlags::RST, "rst"),
+    (TcpFlags::PSH, "psh"),
+    (TcpFlags::ACK, "ack"),
+    (TcpFlags::URG, "urg"),
+    (TcpFlags::ECE, "ecn"),
+    (TcpFlags::CWR, "cwr"),
+];
+
+/// Appends the line of `alert`, with its newline, to `out`. Piece by piece, without a serializer: a flood
+/// can make every packet an alert.
+pub(super) fn append(names: &Names, alert: &Alert, rule: &Rule, out: &mut Vec<u8>) {
+    text(out, "{\"timestamp\":\"");
+    append_time(out, alert.time);
+    text(out, "\",\"flow_id\":");
+    number(out, (alert.flow.0 & FLOW_ID_MASK) as u64);
+    text(out, ",\"event_type\":\"alert\"");
+    append_packet(out, &alert.packet);
+    append_signature(out, rule);
+    append_flags(out, alert.packet.flags);
+    append_evidence(out, names, alert, rule);
+    text(out, "}\n");
 }
 
-#[derive(Serialize)]
-struct Signature<'a> {
-    action: &'static str,
-    gid: u32,
-    signature_id: u32,
-    rev: u32,
-    signature: String,
-    category: &'a str,
-    severity: u8,
+fn append_packet(out: &mut Vec<u8>, packet: &Packet) {
+    let mut before = ",\"vlan\":[";
+    for id in packet.vlan.into_iter().filter(|&id| id != 0) {
+        text(out, before);
+        number(out, u64::from(id));
+        before = ",";
+    }
+    if before == "," {
+        text(out, "]");
+    }
+    text(out, ",\"src_ip\":\"");
+    append_address(out, packet.src);
+    text(out, "\",\"src_port\":");
+    number(out, u64::from(packet.src_port));
+    text(out, ",\"dest_ip\":\"");
+    append_address(out, packet.dst);
+    text(out, "\",\"dest_port\":");
+    number(out, u64::from(packet.dst_port));
+    text(out, ",\"proto\":\"TCP\"");
+    if let Some(id) = community_id(packet) {
+        text(out, ",\"community_id\":\"");
+        text(out, &id);
+        text(out, "\"");
+    }
 }
 
-#[derive(Serialize)]
-struct Tcp {
-    tcp_flags: String,
-    #[serde(skip_serializing_if = "is_false")]
-    syn: bool,
-    #[serde(skip_serializing_if = "is_false")]
-    fin: bool,
-    #[serde(skip_serializing_if = "is_false")]
-    rst: bool,
-    #[serde(skip_serializing_if = "is_false")]
-    psh: bool,
-    #[serde(skip_serializing_if = "is_false")]
-    ack: bool,
-    #[serde(skip_serializing_if = "is_false")]
-    urg: bool,
-    #[serde(skip_serializing_if = "is_false")]
-    ecn: bool,
-    #[serde(skip_serializing_if = "is_false")]
-    cwr: bool,
+fn append_signature(out: &mut Vec<u8>, rule: &Rule) {
+    text(out, ",\"alert\":{\"action\":\"allowed\",\"gid\":");
+    number(out, u64::from(GENERATOR_ID));
+    text(out, ",\"signature_id\":");
+    number(out, u64::from(rule.signature_id));
+    text(out, ",\"rev\":1,\"signature\":\"");
+    escaped(out, &rule.name);
+    text(out, ": ");
+    escaped(out, &rule.message);
+    text(out, "\",\"category\":\"");
+    escaped(out, rule.category.description());
+    text(out, "\",\"severity\":");
+    number(out, u64::from(rule.severity));
+    text(out, "}");
+}
+
+fn append_flags(out: &mut Vec<u8>, flags: TcpFlags) {
+    text(out, ",\"tcp\":{\"tcp_flags\":\"");
+    let hex = |digit: u8| b"0123456789abcdef"[usize::from(digit % 16)];
+    out.extend([hex(flags.0 >> 4), hex(flags.0), b'"']);
+    for (flag, name) in FLAG_NAMES {
+        if flags.has(flag) {
+            text(out, ",\"");
+            text(out, name);
+            text(out, "\":true");
+        }
+    }
+    text(out, "}");
 }
 
 /// The result of the lookup behind the alert, and its confidence.
-#[derive(Serialize)]
-struct Evidence<'a> {
-    rule: &'a str,
-    state: Option<&'a str>,
-    backend: &'static str,
-    answer: Option<&'static str>,
-    confidence: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    count: Option<u64>,
-    #[serde(skip_serializing_if = "is_zero")]
-    left_out: u64,
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref)] // the signature that serde calls
-fn is_false(flag: &bool) -> bool {
-    !flag
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref)]
-fn is_zero(n: &u64) -> bool {
-    *n == 0
-}
-
-/// Appends the line of `alert`, with its newline, to `out`.
-pub(super) fn append(names: &Names, alert: &Alert, rule: &Rule, out: &mut Vec<u8>) {
-    let packet = &alert.packet;
-    let event = AlertEvent {
-        timestamp: eve_time(alert.time),
-        flow_id: (alert.flow.0 & FLOW_ID_MASK) as u64,
-        event_type: "alert",
-        vlan: packet.vlan.into_iter().filter(|&id| id != 0).collect(),
-        src_ip: packet.src,
-        src_port: packet.src_port,
-        dest_ip: packet.dst,
-        dest_port: packet.dst_port,
-        proto: "TCP",
-        community_id: community_id(packet),
-        alert: Signature {
-            action: "allowed",
-            gid: GENERATOR_ID,
-            signature_id: rule.signature_id,
-            rev: 1,
-            signature: format!("{}: {}", rule.name, rule.message),
-            category: rule.category.description(),
-            severity: rule.severity,
-        },
-        tcp: tcp(packet.flags),
-        acsm: Evidence {
-            rule: &rule.name,
-            state: alert.state.map(|state| names.rules.machine.state_name(state)),
-            backend: names.backend,
-            answer: alert.answer.map(answer_name),
-            confidence: alert.confidence,
-            count: alert.count,
-            left_out: alert.suppressed,
-        },
-    };
-    // Writing plain data to memory cannot fail.
-    if serde_json::to_writer(&mut *out, &event).is_ok() {
-        out.push(b'\n');
+fn append_evidence(out: &mut Vec<u8>, names: &Names, alert: &Alert, rule: &Rule) {
+    text(out, ",\"acsm\":{\"rule\":\"");
+    escaped(out, &rule.name);
+    text(out, "\",\"state\":");
+    let state = alert.state.map(|state| names.rules.machine.state_name(state));
+    string_or_null(out, state);
+    text(out, ",\"backend\":\"");
+    escaped(out, names.backend);
+    text(out, "\",\"answer\":");
+    string_or_null(out, alert.answer.map(answer_name));
+    text(out, ",\"confidence\":");
+    match alert.confidence == 1.0 {
+        true => text(out, "1.0"),
+        // Writing a number to memory cannot fail.
+        false => drop(serde_json::to_writer(&mut *out, &alert.confidence)),
     }
+    if let Some(count) = alert.count {
+        text(out, ",\"count\":");
+        number(out, count);
+    }
+    if alert.suppressed > 0 {
+        text(out, ",\"left_out\":");
+        number(out, alert.suppressed);
+    }
+    text(out, "}");
 }
 
 /// The kind of a lookup result, as a value of `acsm.answer`.
@@ -142,29 +138,95 @@ fn answer_name(answer: Lookup) -> &'static str {
     }
 }
 
-/// Suricata's time format: microseconds, and `+0000` where RFC 3339 has `Z`.
-pub(super) fn eve_time(time: Timestamp) -> String {
-    let mut text = time.to_string();
-    text.truncate(text.len() - "000Z".len());
-    text + "+0000"
-}
-
 fn community_id(packet: &Packet) -> Option<String> {
     let (src_port, dst_port) = (Some(packet.src_port), Some(packet.dst_port));
     calculate_community_id(0, packet.src, packet.dst, src_port, dst_port, IPPROTO_TCP, false).ok()
 }
 
-fn tcp(flags: TcpFlags) -> Tcp {
-    Tcp {
-        tcp_flags: format!("{:02x}", flags.0),
-        syn: flags.has(TcpFlags::SYN),
-        fin: flags.has(TcpFlags::FIN),
-        rst: flags.has(TcpFlags::RST),
-        psh: flags.has(TcpFlags::PSH),
-        ack: flags.has(TcpFlags::ACK),
-        urg: flags.has(TcpFlags::URG),
-        ecn: flags.has(TcpFlags::ECE),
-        cwr: flags.has(TcpFlags::CWR),
+/// Suricata's time format: microseconds, and `+0000` where RFC 3339 has `Z`.
+pub(super) fn eve_time(time: Timestamp) -> String {
+    let mut out = Vec::new();
+    append_time(&mut out, time);
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+fn append_time(out: &mut Vec<u8>, time: Timestamp) {
+    let civil = time.civil();
+    digits::<4>(out, civil.year as u32);
+    let parts = [civil.month, civil.day, civil.hour, civil.minute, civil.second];
+    for (before, part) in [b'-', b'-', b'T', b':', b':'].into_iter().zip(parts) {
+        out.push(before);
+        digits::<2>(out, part);
+    }
+    out.push(b'.');
+    digits::<6>(out, civil.nanos / 1000);
+    text(out, "+0000");
+}
+
+fn append_address(out: &mut Vec<u8>, address: IpAddr) {
+    match address {
+        IpAddr::V4(address) => {
+            let [first, rest @ ..] = address.octets();
+            number(out, u64::from(first));
+            for octet in rest {
+                out.push(b'.');
+                number(out, u64::from(octet));
+            }
+        }
+        // Writing to memory cannot fail.
+        IpAddr::V6(address) => drop(write!(out, "{address}")),
+    }
+}
+
+#[inline]
+fn text(out: &mut Vec<u8>, text: &str) {
+    out.extend_from_slice(text.as_bytes());
+}
+
+/// A number in decimal digits.
+fn number(out: &mut Vec<u8>, mut number: u64) {
+    let mut digits = [0; 20]; // of the largest u64
+    let mut first = digits.len();
+    loop {
+        first -= 1;
+        digits[first] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    out.extend_from_slice(&digits[first..]);
+}
+
+/// The last `N` decimal digits of a number.
+fn digits<const N: usize>(out: &mut Vec<u8>, mut number: u32) {
+    let mut digits = [0; N];
+    for digit in digits.iter_mut().rev() {
+        *digit = b'0' + (number % 10) as u8;
+        number /= 10;
+    }
+    out.extend_from_slice(&digits);
+}
+
+/// Text within quotation marks.
+fn escaped(out: &mut Vec<u8>, inner: &str) {
+    let is_plain = |byte: &u8| *byte >= b' ' && *byte != b'"' && *byte != b'\\';
+    if inner.as_bytes().iter().all(is_plain) {
+        return text(out, inner);
+    }
+    let quoted = serde_json::to_string(inner).unwrap_or_default();
+    let inner = quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    text(out, inner.unwrap_or_default());
+}
+
+fn string_or_null(out: &mut Vec<u8>, string: Option<&str>) {
+    match string {
+        None => text(out, "null"),
+        Some(string) => {
+            text(out, "\"");
+            escaped(out, string);
+            text(out, "\"");
+        }
     }
 }
 
@@ -220,6 +282,62 @@ mod tests {
         assert_eq!(value["acsm"]["answer"], "absent");
         assert_eq!(value["acsm"]["state"], "fin");
         assert!(value["community_id"].as_str().unwrap().starts_with("1:"));
+    }
+
+    #[test]
+    fn every_field_is_what_a_serializer_writes() {
+        let rules = std::sync::Arc::new(Rules::load("tcp-connection").unwrap());
+        let names = Names { rules: rules.clone(), backend: "sbf" };
+        let mut rule = rules.list.find("tcp_xmas_scan").unwrap().clone();
+        rule.message = "a \"quoted\" \\ path,\ttab, \u{7}bell and Zürich".to_owned();
+        let packet = Packet {
+            src: "2001:db8::1".parse().unwrap(),
+            dst: "::ffff:192.0.2.1".parse().unwrap(),
+            flags: TcpFlags(0xff),
+            vlan: [4094, 7],
+            time: Timestamp::new(951_782_399, 999_999_999),
+            ..alert(&rules).packet
+        };
+        let alert = Alert {
+            time: packet.time,
+            packet,
+            answer: None,
+            state: None,
+            confidence: 0.123_456_789_012_345_6,
+            count: Some(u64::MAX),
+            suppressed: 10,
+            ..alert(&rules)
+        };
+        let mut line = Vec::new();
+        append(&names, &alert, &rule, &mut line);
+        let value: Value = serde_json::from_slice(&line).unwrap();
+        let signature = format!("{}: {}", rule.name, rule.message);
+        let (category, severity) = (rule.category.description(), rule.severity);
+        let expected = serde_json::json!({
+            "timestamp": "2000-02-28T23:59:59.999999+0000",
+            "flow_id": (1u64 << 53) - 1,
+            "event_type": "alert",
+            "vlan": [4094, 7],
+            "src_ip": packet.src,
+            "src_port": 40_000,
+            "dest_ip": packet.dst,
+            "dest_port": 443,
+            "proto": "TCP",
+            "community_id": community_id(&packet),
+            "alert": {
+                "action": "allowed", "gid": GENERATOR_ID, "signature_id": rule.signature_id,
+                "rev": 1, "signature": signature, "category": category, "severity": severity,
+            },
+            "tcp": {
+                "tcp_flags": "ff", "syn": true, "fin": true, "rst": true, "psh": true,
+                "ack": true, "urg": true, "ecn": true, "cwr": true,
+            },
+            "acsm": {
+                "rule": rule.name, "state": null, "backend": "sbf", "answer": null,
+                "confidence": alert.confidence, "count": u64::MAX, "left_out": 10,
+            },
+        });
+        assert_eq!(value, expected);
     }
 
     #[test]
