@@ -304,6 +304,23 @@ mod tests {
         twins(|| KvStore::new_fcf(&spec).unwrap(), fcf);
     }
 
+    #[test]
+    fn every_changed_byte_of_a_store_is_found() {
+        let spec = KvSpec::new(10, 5);
+        let (mut kbf, mut fcf) = (KvStore::new(&spec).unwrap(), KvStore::new_fcf(&spec).unwrap());
+        kbf.insert(b"key", b"value").unwrap();
+        fcf.insert(b"key", b"value").unwrap();
+        for good in [saved(&kbf), saved(&fcf)] {
+            assert!(load(&good).is_ok());
+            for at in 0..good.len() {
+                let mut damaged = good.clone();
+                damaged[at] ^= 1 << (at % 8);
+                assert!(load(&damaged).is_err(), "byte {at}");
+                assert!(load(&good[..at]).is_err(), "{at} bytes");
+            }
+        }
+    }
+
     /// With right checksums: an error, or a store.
     #[test]
     fn altered_content_is_refused_or_is_a_store() {
