@@ -1,12 +1,17 @@
 //! Files that are replaced as a whole: after any failure, the old file is there as it was.
 
-use std::ffi::OsString;
+mod lock;
+
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process;
 
 use thiserror::Error;
+
+pub use lock::WriteLock;
+use lock::{has_name, try_lock, wait_for_lock};
 
 /// A file that could not be replaced.
 #[derive(Debug, Error)]
@@ -24,8 +29,10 @@ pub struct ReplaceError {
 ///
 /// The bytes go to a temporary file beside it, which is synced and then renamed, so that the name leads
 /// to the old content or to the new one, complete, at any time and after a power failure. If anything
-/// fails, the temporary file is removed. (If nothing but syncing the folder fails, the new content has
-/// its name already, and may lose it in a power failure.) A symbolic link stays, and what it leads to is
+/// fails, the temporary file is removed; one that a killed process left is removed by the next that
+/// replaces the file. (If nothing but syncing the folder fails, the new content has its name already, and
+/// may lose it in a power failure.) Of several processes that replace a file at once, the last one wins:
+/// whoever reads a file to change it takes a [`WriteLock`] first. A symbolic link stays, and what it leads to is
 /// replaced; permissions of the old file are kept. Devices and pipes are refused: a name for them is not
 /// to be taken away.
 ///
@@ -54,8 +61,10 @@ pub fn replace(
         let source = io::Error::new(io::ErrorKind::InvalidInput, "not a regular file");
         return Err(ReplaceError { action: "replace", path: target, source });
     }
+    remove_leftovers(&target);
     let (temporary, file) = create_beside(&target)?;
-    let result = fill(&temporary, file, write, old.map(|old| old.permissions()))
+    // Its lock is held until it has its name.
+    let result = fill(&temporary, &file, write, old.map(|old| old.permissions()))
         .and_then(|()| fs::rename(&temporary, &target).map_err(failed("rename", &temporary)));
     if result.is_err() {
         // The disk may be full of it. If this fails too, the first error is the one to show.
@@ -64,32 +73,78 @@ pub fn replace(
     result.and_then(|()| sync_folder(folder_of(&target)))
 }
 
-/// Temporary files of this name that other processes, which may have ended, have left.
-const LEFTOVERS_MAX: u32 = 100;
+/// The most temporary files of this process, for one name, that cannot be used.
+const ATTEMPTS_MAX: u32 = 100;
 
-/// A new, hidden file in the same folder. Its name tells whose it is.
+/// What the names of temporary files end with.
+const UNFINISHED: &str = ".unfinished";
+
+/// What the names of temporary files for `target` begin with.
+fn beginning(target: &Path) -> OsString {
+    let mut name = OsString::from(".");
+    name.push(target.file_name().unwrap_or_default());
+    name.push(".");
+    name
+}
+
+/// A new, hidden file in the same folder. Its name tells whose it is, and its lock that it is in use.
 fn create_beside(target: &Path) -> Result<(PathBuf, File), ReplaceError> {
     let mut number = 0;
     loop {
-        let mut name = OsString::from(".");
-        name.push(target.file_name().unwrap_or_default());
-        name.push(format!(".{}-{number}.unfinished", process::id()));
+        let mut name = beginning(target);
+        name.push(format!("{}-{number}{UNFINISHED}", process::id()));
         let path = target.with_file_name(name);
+        number += 1;
         match OpenOptions::new().write(true).create_new(true).open(&path) {
-            Ok(file) => return Ok((path, file)),
-            Err(error)
-                if error.kind() == io::ErrorKind::AlreadyExists && number < LEFTOVERS_MAX =>
-            {
-                number += 1;
+            Ok(file) => {
+                wait_for_lock(&file).map_err(failed("lock", &path))?;
+                // Another process may have taken it for a leftover before it was locked.
+                if has_name(&file, &path) || number > ATTEMPTS_MAX {
+                    return Ok((path, file));
+                }
             }
+            Err(error)
+                if error.kind() == io::ErrorKind::AlreadyExists && number <= ATTEMPTS_MAX => {}
             Err(error) => return Err(failed("create", &path)(error)),
         }
     }
 }
 
+/// Removes temporary files of processes that were killed: nobody has their lock. They do no harm, but take
+/// room, so that it is no failure if that is not possible.
+fn remove_leftovers(target: &Path) {
+    let beginning = beginning(target);
+    let Ok(entries) = fs::read_dir(folder_of(target)) else { return };
+    for entry in entries.flatten() {
+        if !is_temporary(&entry.file_name(), &beginning) {
+            continue;
+        }
+        let path = entry.path();
+        if let Ok(file) = File::open(&path)
+            && cfg!(unix)
+            && matches!(try_lock(&file), Ok(true))
+        {
+            let _ = fs::remove_file(&path);
+        }
+    }
+}
+
+/// Whether it is a name as [`create_beside`] makes them: two numbers between its beginning and its end.
+fn is_temporary(name: &OsStr, beginning: &OsStr) -> bool {
+    let numbers = name
+        .as_encoded_bytes()
+        .strip_prefix(beginning.as_encoded_bytes())
+        .and_then(|rest| rest.strip_suffix(UNFINISHED.as_bytes()));
+    let is_number = |text: &[u8]| !text.is_empty() && text.iter().all(u8::is_ascii_digit);
+    numbers.is_some_and(|numbers| {
+        let mut parts = numbers.split(|byte| *byte == b'-');
+        parts.by_ref().take(2).filter(|part| is_number(part)).count() == 2 && parts.next().is_none()
+    })
+}
+
 fn fill(
     path: &Path,
-    file: File,
+    file: &File,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     permissions: Option<fs::Permissions>,
 ) -> Result<(), ReplaceError> {
@@ -161,15 +216,40 @@ mod tests {
         }
     }
 
+    #[cfg(unix)]
     #[test]
-    fn what_another_process_left_is_left_alone() {
+    fn what_a_killed_process_left_is_removed_and_nothing_else() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
-        let left = folder.path().join(format!(".file.{}-0.unfinished", process::id()));
-        fs::write(&left, "of another").unwrap();
+        let own = format!(".file.{}-0.unfinished", process::id());
+        let others = [".file.7-0.unfinished", ".file.mine.unfinished", ".file.7-0-1.unfinished"];
+        for name in [own.as_str(), ".file.8-3.unfinished"].into_iter().chain(others) {
+            fs::write(folder.path().join(name), "of another").unwrap();
+        }
+        let in_use = File::open(folder.path().join(others[0])).unwrap();
+        assert!(try_lock(&in_use).unwrap());
         replace(&path, write_text("new")).unwrap();
-        assert_eq!(fs::read_to_string(&left).unwrap(), "of another");
         assert_eq!(fs::read_to_string(&path).unwrap(), "new");
+        let mut left = names(folder.path());
+        left.sort();
+        let [in_use, mine, three] = others;
+        assert_eq!(left, [three, in_use, mine, "file"]);
+    }
+
+    /// Its name is in use, and its lock too.
+    #[cfg(unix)]
+    #[test]
+    fn a_temporary_file_in_use_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        let outer = replace(&path, |out| {
+            replace(&path, write_text("inner")).unwrap();
+            assert_eq!(names(folder.path()).len(), 2);
+            out.write_all(b"outer")
+        });
+        outer.unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "outer");
+        assert_eq!(names(folder.path()), ["file"]);
     }
 
     #[cfg(unix)]

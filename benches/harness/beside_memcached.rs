@@ -12,7 +12,7 @@ use super::kv_pairs::Pairs;
 use super::memcached::{Memcached, Transport};
 use super::turns::median;
 
-/// Rounds of a run. Each asks for its part of the keys, of all stores and servers in turn.
+/// Rounds of a table. Each asks for its part of the keys, of all stores and servers in turn.
 const ROUNDS: usize = 20;
 /// Keys in one request of multi-get.
 const MULTI_GET: usize = 100;
@@ -23,13 +23,28 @@ const MULTI_GET_RATIO: f64 = 2.0;
 /// The part of Memcached's bytes that a store is meant to take at most.
 const MEMORY_SHARE: f64 = 0.5;
 
+/// The rows that others are compared with.
+const ONE_BY_ONE: usize = 0;
+const IN_BATCHES: usize = 1;
+
 /// Asks for the keys and returns the bytes of all values found.
 type Ask<'a> = dyn FnMut(&[&[u8]]) -> u64 + 'a;
+
+/// Where the keys are that are asked for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum KeyPlaces {
+    /// Each where it was allocated, in random order: loading it is part of the query.
+    Scattered,
+    /// Copied side by side in the order of the queries, as in a message that has just been read.
+    SideBySide,
+}
 
 struct Row<'a> {
     name: String,
     ask: Box<Ask<'a>>,
-    /// The promised ratio to the first row, if there is one.
+    /// The row that its time is divided by.
+    compared_with: usize,
+    /// The ratio that is aimed at, if there is one.
     ratio_least: Option<f64>,
     /// The part of the bytes of all values that has to be found.
     found_least: f64,
@@ -38,17 +53,26 @@ struct Row<'a> {
 
 impl<'a> Row<'a> {
     fn exact(name: String, ask: impl FnMut(&[&[u8]]) -> u64 + 'a) -> Row<'a> {
-        Row { name, ask: Box::new(ask), ratio_least: None, found_least: 1.0, nanos: vec![] }
+        let (compared_with, ratio_least, found_least) = (ONE_BY_ONE, None, 1.0);
+        Row { name, ask: Box::new(ask), compared_with, ratio_least, found_least, nanos: vec![] }
     }
 
-    /// One in 1/p keys is undecided.
-    fn approximate<M: Maplet>(name: String, store: &'a KvStore<M>) -> Row<'a> {
-        let value_bytes = |key: &&[u8]| match store.query(key) {
-            Answer::Found(value) => value.len() as u64,
-            _ => 0,
-        };
-        let query = move |keys: &[&[u8]]| keys.iter().map(value_bytes).sum();
+    /// QUERY, key by key. One in 1/p keys is undecided.
+    fn one_by_one<M: Maplet>(name: String, store: &'a KvStore<M>) -> Row<'a> {
+        let query = |keys: &[&[u8]]| keys.iter().map(|key| value_bytes(store.query(key))).sum();
         Row { found_least: 0.99, ..Row::exact(name, query) }
+    }
+
+    /// The same for as many keys at once as there are in a multi-get.
+    fn in_batches<M: Maplet>(name: String, store: &'a KvStore<M>) -> Row<'a> {
+        let query = |keys: &[&[u8]]| {
+            let mut found = 0;
+            for keys in keys.chunks(MULTI_GET) {
+                store.query_many(keys, |_, answer| found += value_bytes(answer));
+            }
+            found
+        };
+        Row { compared_with: IN_BATCHES, found_least: 0.99, ..Row::exact(name, query) }
     }
 
     /// Nanoseconds per query, of the median round.
@@ -60,6 +84,10 @@ impl<'a> Row<'a> {
     fn ratio_to(&self, other: &Row<'_>) -> f64 {
         median(self.nanos.iter().zip(&other.nanos).map(|(ours, theirs)| ours / theirs).collect())
     }
+}
+
+fn value_bytes(answer: Answer<&[u8]>) -> u64 {
+    answer.found().map_or(0, |value| value.len() as u64)
 }
 
 /// The stores at one error rate.
@@ -127,6 +155,7 @@ impl Servers {
                     ..Row::exact(format!("{name}: get, one by one"), one)
                 },
                 Row {
+                    compared_with: IN_BATCHES,
                     ratio_least: Some(MULTI_GET_RATIO),
                     ..Row::exact(format!("{name}: get of {MULTI_GET} keys"), many)
                 },
@@ -149,31 +178,39 @@ pub fn compare(count: u64, values: u64) {
     let table: HashMap<Box<[u8]>, u16> = pairs.keys.iter().cloned().zip(value_indexes).collect();
     let servers = Servers::start(&pairs);
 
-    let mut rows = vec![];
-    for Stores { rate, kbf, fcf } in &stores {
-        rows.push(Row::approximate(format!("kbf, p = {rate:e}"), kbf));
-        rows.push(Row::approximate(format!("fcf, p = {rate:e}"), fcf));
+    for places in [KeyPlaces::Scattered, KeyPlaces::SideBySide] {
+        let mut rows = vec![];
+        for Stores { rate, kbf, fcf } in &stores {
+            // The first two are ONE_BY_ONE and IN_BATCHES.
+            rows.push(Row::one_by_one(format!("kbf, p = {rate:e}, one by one"), kbf));
+            rows.push(Row::in_batches(format!("kbf, p = {rate:e}, {MULTI_GET} at once"), kbf));
+            rows.push(Row::one_by_one(format!("fcf, p = {rate:e}, one by one"), fcf));
+            rows.push(Row::in_batches(format!("fcf, p = {rate:e}, {MULTI_GET} at once"), fcf));
+        }
+        let value_bytes = |key: &&[u8]| pairs.values[usize::from(table[*key])].len() as u64;
+        let look_up = move |keys: &[&[u8]]| keys.iter().map(value_bytes).sum();
+        rows.push(Row::exact("HashMap<Box<[u8]>, u16>".to_owned(), look_up));
+        rows.extend(servers.rows());
+        take_turns(&pairs, places, &mut rows);
+        print_times(&pairs, places, &rows);
     }
-    let value_bytes = |key: &&[u8]| pairs.values[usize::from(table[*key])].len() as u64;
-    let look_up = move |keys: &[&[u8]]| keys.iter().map(value_bytes).sum();
-    rows.push(Row::exact("HashMap<Box<[u8]>, u16>".to_owned(), look_up));
-    rows.extend(servers.rows());
-    take_turns(&pairs, &mut rows);
-    print_times(&pairs, &rows);
     print_memory(&pairs, &stores, table.capacity(), &servers);
 }
 
 /// Elapsed time counts, also of queries in process: a client of Memcached waits for another process.
-fn take_turns(pairs: &Pairs, rows: &mut [Row<'_>]) {
+fn take_turns(pairs: &Pairs, places: KeyPlaces, rows: &mut [Row<'_>]) {
     let mut random = Random::new(1);
     let count = pairs.keys.len();
     let asked: Vec<usize> = (0..count).map(|_| random.below(count as u64) as usize).collect();
     for asked in asked.chunks(count.div_ceil(ROUNDS)) {
-        // Copies, side by side: whoever asks has the key at hand.
-        let keys: Vec<u8> = asked.iter().flat_map(|key| pairs.keys[*key].to_vec()).collect();
-        let mut rest = keys.as_slice();
-        let cut = |key: &usize| rest.split_off(..pairs.keys[*key].len()).unwrap_or_default();
-        let keys: Vec<&[u8]> = asked.iter().map(cut).collect();
+        let scattered: Vec<&[u8]> = asked.iter().map(|key| &*pairs.keys[*key]).collect();
+        let copies = scattered.concat();
+        let mut rest = copies.as_slice();
+        let copy_of = |key: &&[u8]| rest.split_off(..key.len()).unwrap_or_default();
+        let keys = match places {
+            KeyPlaces::SideBySide => scattered.iter().map(copy_of).collect(),
+            KeyPlaces::Scattered => scattered,
+        };
         let bytes: usize = asked.iter().map(|key| pairs.values[pairs.value_of(*key)].len()).sum();
         for row in &mut *rows {
             let start = Instant::now();
@@ -185,11 +222,15 @@ fn take_turns(pairs: &Pairs, rows: &mut [Row<'_>]) {
     }
 }
 
-fn print_times(pairs: &Pairs, rows: &[Row<'_>]) {
-    let title = format!("{} keys, {} values", pairs.keys.len(), pairs.values.len());
+fn print_times(pairs: &Pairs, places: KeyPlaces, rows: &[Row<'_>]) {
+    let places = match places {
+        KeyPlaces::Scattered => "scattered",
+        KeyPlaces::SideBySide => "side by side",
+    };
+    let title = format!("{} keys, {places}", pairs.keys.len());
     println!("\n{title:38} {:>8} {:>7}  target", "ns/query", "ratio");
     for row in rows {
-        let (nanos, ratio) = (row.median_nanos(), row.ratio_to(&rows[0]));
+        let (nanos, ratio) = (row.median_nanos(), row.ratio_to(&rows[row.compared_with]));
         let target = row.ratio_least.map_or(String::new(), |least| {
             format!("{least:.0} or more: {}", verdict(ratio >= least))
         });

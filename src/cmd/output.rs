@@ -11,7 +11,20 @@ use anyhow::Context as _;
 pub fn to_stdout(
     write: impl FnOnce(&mut BufWriter<anstream::AutoStream<io::Stdout>>) -> io::Result<()>,
 ) -> anyhow::Result<ExitCode> {
-    let mut out = BufWriter::new(anstream::stdout());
+    write_all(BufWriter::new(anstream::stdout()), write)
+}
+
+/// The same for data of any bytes, which are written as they are.
+pub fn bytes_to_stdout(
+    write: impl FnOnce(&mut BufWriter<io::Stdout>) -> io::Result<()>,
+) -> anyhow::Result<ExitCode> {
+    write_all(BufWriter::new(io::stdout()), write)
+}
+
+fn write_all<W: Write>(
+    mut out: W,
+    write: impl FnOnce(&mut W) -> io::Result<()>,
+) -> anyhow::Result<ExitCode> {
     match write(&mut out).and_then(|()| out.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
         result => result.context("cannot write to standard output")?,

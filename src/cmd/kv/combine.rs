@@ -7,7 +7,7 @@ use anyhow::{Context as _, anyhow};
 use clap::Args;
 
 use super::info::Summary;
-use super::store_file::{load_kbf, refused, save};
+use super::store_file::{load_kbf, lock, refused, save};
 use crate::cmd::{Usage, output, stderr};
 use crate::report::format::{bytes, grouped, scientific};
 use acsm_filters::kv::{KbfMap, KvStore};
@@ -78,6 +78,7 @@ pub fn run_join(args: &JoinArgs) -> anyhow::Result<ExitCode> {
         let wrong = "a store joined with itself would have each key twice: name two stores";
         return Err(Usage::new(anyhow!(wrong)).into());
     }
+    let _lock = lock(&args.result.output, args.result.quiet)?;
     let mut store = load_kbf(&args.a, "join")?;
     let other = load_kbf(&args.b, "join")?;
     store
@@ -90,6 +91,7 @@ pub fn run_join(args: &JoinArgs) -> anyhow::Result<ExitCode> {
 /// Writes a store of half the cells.
 pub fn run_compress(args: &CompressArgs) -> anyhow::Result<ExitCode> {
     args.result.check()?;
+    let _lock = lock(&args.result.output, args.result.quiet)?;
     let mut store = load_kbf(&args.a, "compress")?;
     store.compress().map_err(refused).with_context(|| args.a.display().to_string())?;
     args.result.finish(&store)

@@ -10,7 +10,7 @@ use super::fill::{Counted, count, fill};
 use super::info::Summary;
 use super::pairs::FormatArgs;
 use super::source::{OpenPairs, PairSource, Reading};
-use super::store_file::{load, refused, save};
+use super::store_file::{load, lock, refused, save};
 use super::structure::Described;
 use crate::cmd::{Usage, output, stderr};
 use crate::report::format::{bytes, grouped};
@@ -229,6 +229,7 @@ impl CreateArgs {
     ) -> anyhow::Result<ExitCode> {
         let filled = fill(&mut store, source, pairs, &mut reading)?;
         drop(reading);
+        let _lock = lock(&self.output, self.quiet)?;
         save(&self.output, &store)?;
         let summary = Summary::new(&store);
         if !self.quiet {

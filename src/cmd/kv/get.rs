@@ -75,7 +75,7 @@ fn answer_all<M: Maplet>(
     json: bool,
 ) -> anyhow::Result<ExitCode> {
     let (mut missed, mut failure) = (Missed::default(), None);
-    output::to_stdout(|out| {
+    output::bytes_to_stdout(|out| {
         loop {
             let batch = match keys.next_batch() {
                 Ok(batch) if batch.is_empty() => return Ok(()),

@@ -22,7 +22,7 @@ Examples:
   acsm kv info groups.kv --json | jq .predicted
   acsm kv info groups.kv --check products.tsv      errors measured, with what it was made from
 
-Predicted are the errors with the pairs that are in the store now, if all values are in use.";
+Predicted are the errors with the pairs and the values that are in the store now.";
 
 /// Show what a store holds and takes, and its errors: predicted, and measured with --check
 #[derive(Debug, Args)]
@@ -184,16 +184,19 @@ fn write(out: &mut impl Write, summary: &Summary) -> io::Result<()> {
     )?;
     let (values, values_max) = (grouped(summary.values as u64), grouped(summary.values_max as u64));
     writeln!(out, "  values       {values} of at most {values_max}")?;
+    write!(out, "  memory       {}", bytes(summary.bytes.saved() as u64))?;
     let bits = &summary.bits_per_pair;
-    writeln!(
-        out,
-        "  memory       {}, {:.1} bits per pair: main {:.1}, secondary {:.1}, values {:.1}",
-        bytes(summary.bytes.saved() as u64),
-        bits.total(),
-        bits.main,
-        bits.secondary,
-        bits.mapping
-    )?;
+    match summary.pairs {
+        0 => writeln!(out)?,
+        _ => writeln!(
+            out,
+            ", {:.1} bits per pair: main {:.1}, secondary {:.1}, values {:.1}",
+            bits.total(),
+            bits.main,
+            bits.secondary,
+            bits.mapping
+        )?,
+    }
     if summary.saturations > 0 {
         writeln!(out, "  saturated    {} counters", grouped(summary.saturations))?;
     }

@@ -5,7 +5,7 @@ use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 
 use super::pairs::{FormatArgs, Pair, PairReader};
 use crate::capture::file::{CountedInput, ReadProgress};
@@ -44,6 +44,9 @@ impl<'a> PairSource<'a> {
         if !source.is_stdin() {
             let about = std::fs::metadata(path)
                 .with_context(|| format!("cannot open {} with the pairs", path.display()))?;
+            if about.is_dir() {
+                bail!("{} is a folder; pairs are in a file", path.display());
+            }
             source.bytes = about.is_file().then_some(about.len());
         }
         Ok(source)

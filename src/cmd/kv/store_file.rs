@@ -6,7 +6,9 @@ use std::path::Path;
 
 use anyhow::{Context as _, anyhow, bail};
 
-use crate::atomic_file;
+use crate::atomic_file::{self, WriteLock};
+use crate::cmd::stderr;
+use acsm_filters::codes::CodeFamily;
 use acsm_filters::kv::{KbfMap, KvError, KvLoadError, KvStore, LoadedKv, SavedMaplet};
 use acsm_filters::snapshot::{SnapshotReader, SnapshotWriter};
 
@@ -38,6 +40,18 @@ pub fn load_kbf(path: &Path, command: &str) -> anyhow::Result<KvStore<KbfMap>> {
     }
 }
 
+/// Waits until no other `acsm kv` is changing the store in this file, which may not be there yet. To be
+/// held from before the store is read until it is written, so that no change is lost.
+pub fn lock(path: &Path, is_quiet: bool) -> anyhow::Result<Option<WriteLock>> {
+    let name = path.display();
+    let on_wait = || {
+        if !is_quiet {
+            stderr::message(format_args!("acsm: another process is changing {name}: waiting"));
+        }
+    };
+    WriteLock::acquire(path, on_wait).with_context(|| format!("cannot lock the store {name}"))
+}
+
 /// Writes a store. If that fails, a file that was there stays as it was.
 pub fn save<M: SavedMaplet>(path: &Path, store: &KvStore<M>) -> anyhow::Result<()> {
     let written = atomic_file::replace(path, |file| {
@@ -52,7 +66,9 @@ pub fn save<M: SavedMaplet>(path: &Path, store: &KvStore<M>) -> anyhow::Result<(
 pub fn refused(error: KvError) -> anyhow::Error {
     let advice = match error {
         KvError::ValuesInUse { .. } => "; create it anew with a larger --values",
-        KvError::TooManyValues { .. } => "; use --codes algebraic, or --store fcf",
+        KvError::TooManyValues { family: CodeFamily::Greedy, .. } => {
+            "; use --codes algebraic, or --store fcf"
+        }
         KvError::Different(_) => "; create one of them with --like and the other",
         KvError::NotHalvable { .. } => "; it has been compressed often enough",
         _ => "",

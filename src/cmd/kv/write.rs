@@ -12,7 +12,7 @@ use super::NOT_FOUND;
 use super::keys::Keys;
 use super::pairs::FormatArgs;
 use super::source::PairSource;
-use super::store_file::{load, refused, save};
+use super::store_file::{load, lock, refused, save};
 use super::structure::Described;
 use crate::cmd::{Usage, output, stderr};
 use crate::report::format::grouped;
@@ -25,8 +25,8 @@ Examples:
 
 Each key is looked up first: one that is found is updated, another one inserted. The old value
 is needed for that; a key that may have several values is left as it is, and the exit code is
-3. The file is replaced once, after the last pair; after an error it is as it was. One writer
-at a time.";
+3. The file is replaced once, after the last pair; after an error it is as it was. If another
+process is changing the store, this one waits.";
 
 const DELETE_EXAMPLES: &str = "\
 Examples:
@@ -36,7 +36,7 @@ Examples:
 Delete only keys that were put into the store: a key that was not, and is found all the same,
 is a false positive, and its deletion damages others. Exit code 3 if a key is not in the store,
 or may have several values and is left as it is. The file is replaced once, after the last key;
-after an error it is as it was. One writer at a time.";
+after an error it is as it was. If another process is changing the store, this one waits.";
 
 /// How many keys that were left as they are a message names.
 const NAMED_MAX: u64 = 10;
@@ -105,6 +105,7 @@ struct Deleted {
 /// Sets values.
 pub fn run_set(args: &SetArgs) -> anyhow::Result<ExitCode> {
     args.check()?;
+    let _lock = lock(&args.file, args.quiet)?;
     match load(&args.file)? {
         LoadedKv::Kbf(store) => set_all(store, args),
         LoadedKv::Fcf(store) => set_all(store, args),
@@ -114,6 +115,7 @@ pub fn run_set(args: &SetArgs) -> anyhow::Result<ExitCode> {
 /// Deletes keys.
 pub fn run_delete(args: &DeleteArgs) -> anyhow::Result<ExitCode> {
     let keys = Keys::new(&args.keys)?;
+    let _lock = lock(&args.file, args.quiet)?;
     match load(&args.file)? {
         LoadedKv::Kbf(store) => delete_all(store, keys, args),
         LoadedKv::Fcf(store) => delete_all(store, keys, args),

@@ -59,6 +59,23 @@ fn answers_are_in_the_order_of_the_keys() {
     );
 }
 
+/// Also bytes that are no text, and what a terminal would take for a command.
+#[test]
+fn keys_and_values_are_any_bytes() {
+    let bench = Bench::new();
+    let pairs = b"\xff\xfe\t\x80\x81\n\x1b[31mred\t\x1b[0m\n\x00\t\xc3\xa9\n";
+    bench.write("a.tsv", pairs);
+    bench.done("create -o a.kv a.tsv");
+    let output = bench.run_with_input("get a.kv -", b"\xff\xfe\n\x1b[31mred\n\x00\n");
+    assert_eq!(output.stdout, pairs);
+    let output = bench.run_with_input("get a.kv --json -", b"\xff\xfe\n");
+    let line: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(
+        (&line["key"], &line["value"]),
+        (&json!("\u{fffd}\u{fffd}"), &json!("\u{fffd}\u{fffd}"))
+    );
+}
+
 #[test]
 fn info_tells_what_a_store_takes_and_how_often_it_errs() {
     let bench = Bench::new();

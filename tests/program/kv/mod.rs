@@ -3,6 +3,8 @@
 mod changes;
 mod create;
 mod refused;
+#[cfg(unix)]
+mod writers;
 
 use std::fs::{self, File};
 use std::path::PathBuf;

@@ -73,6 +73,8 @@ fn values_beyond_the_limit_are_refused() {
     assert!(bench.read("a.kv") == old);
     let said = bench.failure(2, "create -o a.kv --pairs 10 --values 5k --codes greedy a.tsv");
     assert!(said.contains("greedy codes are enough for 4213; use --codes algebraic"), "{said}");
+    let said = bench.failure(2, "create -o a.kv --pairs 10 --values 17M a.tsv");
+    assert!(said.ends_with("algebraic codes are enough for 16777215\n"), "{said}");
     let said = bench.failure(2, "create -o a.kv --pairs 10 --values 17M --store fcf a.tsv");
     assert!(said.contains("an fcf takes at most 16777215"), "{said}");
 }
@@ -150,6 +152,7 @@ fn wrong_usage_has_exit_code_2() {
     bench.write("empty.tsv", "\n");
     assert!(bench.failure(1, "create -o b.kv empty.tsv").contains("empty.tsv has no pairs"));
     assert!(bench.failure(1, "create -o b.kv none.tsv").contains("cannot open none.tsv"));
+    assert!(bench.failure(1, "create -o b.kv .").contains(". is a folder; pairs are in a file"));
     bench.done("create -o b.kv --pairs 10 --values 3 empty.tsv");
     assert_eq!(bench.json("info b.kv --json")["pairs"], 0);
 }

@@ -104,10 +104,11 @@ impl AlgebraicCodes {
     /// The two indexes whose codes have this sum; `None` if no two have it.
     #[inline(always)] // into the loop over all codes
     pub fn pair(&self, sum: u64) -> Option<[u32; 2]> {
-        let (a, b) = (self.x_of(sum), (sum >> self.field.degree()) as u32);
-        if a == 0 {
+        let (a, b) = (self.x_of(sum), sum >> self.field.degree());
+        if a == 0 || b > self.field.order().into() {
             return None;
         }
+        let b = b as u32;
         match self.field.summand_logs(a, b) {
             // Without a branch between the two: neither can be predicted.
             Some(logs) => (self.has(logs[0]) & self.has(logs[1])).then_some(logs),
@@ -192,7 +193,9 @@ mod tests {
                         assert_eq!(sums.insert(sum, [j, i]), None, "degree {degree}");
                     }
                 }
-                for sum in 0..1 << codes.bits() {
+                // Wider words than any code as well.
+                let wide = [1, u64::from(u32::MAX), u64::MAX].map(|word| word << codes.bits() | 5);
+                for sum in (0..2 << codes.bits()).chain(wide) {
                     let mut pair = codes.pair(sum);
                     pair.iter_mut().for_each(|pair| pair.sort_unstable());
                     assert_eq!(pair, sums.get(&sum).copied(), "degree {degree}, sum {sum}");

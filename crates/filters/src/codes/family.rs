@@ -106,6 +106,7 @@ impl Codes {
             Codes::Algebraic(codes) => codes.pair(sum),
         }
     }
+
     /// The indexes whose codes can be in this sum of three, in ascending order: with each, the rest is the
     /// sum of two codes, or 0.
     pub fn in_sum_of_three(&self, sum: u64) -> Vec<u32> {

@@ -54,14 +54,10 @@ impl<T: PartialEq> Answer<T> {
 
 impl Answer<u32> {
     /// The answer for these candidates, in ascending order.
-    pub(super) fn of(candidates: impl Iterator<Item = u32>) -> Answer<u32> {
-        let mut found: Vec<u32> = vec![];
-        let mut candidates = candidates;
-        let (Some(first), second) = (candidates.next(), candidates.next()) else {
-            return Answer::Absent;
-        };
-        let Some(second) = second else { return Answer::Found(first) };
-        found.extend([first, second]);
+    pub(super) fn of(mut candidates: impl Iterator<Item = u32>) -> Answer<u32> {
+        let Some(first) = candidates.next() else { return Answer::Absent };
+        let Some(second) = candidates.next() else { return Answer::Found(first) };
+        let mut found = vec![first, second];
         found.extend(candidates.take(Self::ONE_OF_MAX - 1));
         if found.len() > Self::ONE_OF_MAX { Answer::Undecided } else { Answer::OneOf(found) }
     }
