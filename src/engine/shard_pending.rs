@@ -10,7 +10,7 @@ use acsm_filters::{Found, Insertion, Lookup, State, Store};
 /// Not inlined into the loop: without a pending table, none of this runs.
 impl<S: Store<Key: PacketKey>> StoreShard<S> {
     /// One event of a flow that is not in the store, where there is a pending table.
-    #[inline(never)]
+    #[inline]
     pub(super) fn step_pending(
         &mut self,
         work: &ShardWork<'_>,

@@ -7,6 +7,7 @@ use super::true_flow::TrueFlow;
 use crate::engine::digest_hasher::BuildDigestHasher;
 use crate::engine::stats::Lookups;
 use crate::flow::FlowId;
+use acsm_filters::memory::prefetch;
 use acsm_filters::{Epoch, Lookup};
 
 /// Seconds of a minute: as far back as lookups are counted.
@@ -17,12 +18,14 @@ const SLICES: usize = 12;
 const SLICE_SECONDS: u64 = MINUTE_SECONDS / SLICES as u64;
 
 /// The flows of one shard that are in the sample.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct SampledFlows {
     slots: HashMap<FlowId, Slot, BuildDigestHasher>,
+    /// Where the flow seen last with these position bits is kept: found without a search, as a rule.
+    last_slots: [Slot; LAST_SLOTS],
     /// By slot…
     flows: Vec<SampledFlow>,
-    /// …and so their lookups in each slice of the last minute.
+    /// …and so their lookups in each slice of the last minute but the current one.
     counts: [Vec<SliceCounts>; SLICES],
     free: Vec<Slot>,
     /// Lookups of all flows of the shard, in the sample or not, in each slice of the last minute…
@@ -35,16 +38,26 @@ pub struct SampledFlows {
     levels: [usize; SLICES],
 }
 
-/// What is kept of a sampled flow beside its counts.
+/// Several times as many as flows in a shard by default.
+const LAST_SLOTS: usize = 1024;
+
+/// What is kept of a sampled flow beside its counts of earlier slices: one cache line.
 #[derive(Debug, Clone, Copy)]
 pub struct SampledFlow {
+    id: FlowId,
+    /// Whether it is in the sample; else its slot is free.
+    is_used: bool,
     /// What is true of it.
     pub truth: TrueFlow,
     /// Whether that is known; else it does not count.
     pub is_certain: bool,
     /// The slice of its last lookup.
     last: u64,
+    /// Its lookups in the current slice.
+    recent: SliceCounts,
 }
+
+const _: () = assert!(size_of::<SampledFlow>() == 64);
 
 /// Lookups of a flow in a slice, by the answer of the store.
 #[derive(Debug, Clone, Copy, Default)]
@@ -61,6 +74,22 @@ struct SliceCounts {
 #[derive(Debug, Clone, Copy)]
 pub struct Slot(u32);
 
+impl Default for SampledFlows {
+    fn default() -> SampledFlows {
+        SampledFlows {
+            slots: HashMap::default(),
+            last_slots: [Slot(0); LAST_SLOTS],
+            flows: Vec::new(),
+            counts: Default::default(),
+            free: Vec::new(),
+            all: Default::default(),
+            noted: Lookups::default(),
+            slice: 0,
+            levels: Default::default(),
+        }
+    }
+}
+
 impl SampledFlows {
     /// How many there are.
     pub fn len(&self) -> usize {
@@ -69,7 +98,8 @@ impl SampledFlows {
 
     /// Adds a flow that is absent before its first packet.
     pub fn add(&mut self, id: FlowId, is_certain: bool) -> Slot {
-        let flow = SampledFlow { truth: TrueFlow::Absent, is_certain, last: self.slice };
+        let (truth, recent) = (TrueFlow::Absent, SliceCounts::default());
+        let flow = SampledFlow { id, is_used: true, truth, is_certain, last: self.slice, recent };
         let slot = self.free.pop().unwrap_or_else(|| {
             self.flows.push(flow);
             self.counts.iter_mut().for_each(|slice| slice.push(SliceCounts::default()));
@@ -78,13 +108,26 @@ impl SampledFlows {
         *self.flow(slot) = flow;
         self.counts.iter_mut().for_each(|slice| slice[slot.0 as usize] = SliceCounts::default());
         self.slots.insert(id, slot);
+        self.last_slots[last_slot(id)] = slot;
         slot
+    }
+
+    /// Starts loading the memory of a flow.
+    #[inline]
+    pub fn prefetch(&self, id: FlowId) {
+        prefetch(self.flows.get(self.last_slots[last_slot(id)].0 as usize));
     }
 
     /// Where a flow is kept, if it is in the sample.
     #[inline]
-    pub fn find(&self, id: FlowId) -> Option<Slot> {
-        self.slots.get(&id).copied()
+    pub fn find(&mut self, id: FlowId) -> Option<Slot> {
+        let last = self.last_slots[last_slot(id)];
+        if self.flows.get(last.0 as usize).is_some_and(|flow| flow.is_used && flow.id == id) {
+            return Some(last);
+        }
+        let found = self.slots.get(&id).copied()?;
+        self.last_slots[last_slot(id)] = found;
+        Some(found)
     }
 
     /// The flow in a slot.
@@ -105,7 +148,7 @@ impl SampledFlows {
         let flow = &mut self.flows[slot.0 as usize];
         flow.last = self.slice;
         if flow.is_certain {
-            let counts = &mut self.counts[index(self.slice)][slot.0 as usize];
+            let counts = &mut flow.recent;
             let (asked, wrong) = match answer {
                 Lookup::Known(_) => (&mut counts.known, &mut counts.known_wrong),
                 Lookup::Absent => (&mut counts.absent, &mut counts.absent_wrong),
@@ -129,8 +172,10 @@ impl SampledFlows {
     fn keep_if(&mut self, keep: impl Fn(FlowId, &SampledFlow) -> bool) {
         let SampledFlows { slots, flows, free, .. } = self;
         slots.retain(|id, slot| {
-            let is_kept = keep(*id, &flows[slot.0 as usize]);
+            let flow = &mut flows[slot.0 as usize];
+            let is_kept = keep(*id, flow);
             if !is_kept {
+                flow.is_used = false;
                 free.push(*slot);
             }
             is_kept
@@ -143,6 +188,9 @@ impl SampledFlows {
         let slice = second / SLICE_SECONDS;
         if slice <= self.slice {
             return false;
+        }
+        for (flow, counts) in self.flows.iter_mut().zip(&mut self.counts[index(self.slice)]) {
+            *counts = std::mem::take(&mut flow.recent);
         }
         let first = (self.slice + 1).max(slice.saturating_sub(SLICES as u64 - 1));
         for new in (first..=slice).map(index) {
@@ -171,7 +219,8 @@ impl SampledFlows {
         counts.add_all(lookups.since(self.noted));
         for (id, slot) in &self.slots {
             let mut flow = FlowLookups::default();
-            for slice in self.counts.iter().map(|slice| slice[slot.0 as usize]) {
+            let earlier = self.counts.iter().map(|slice| slice[slot.0 as usize]);
+            for slice in earlier.chain([self.flows[slot.0 as usize].recent]) {
                 flow.known += u64::from(slice.known);
                 flow.known_wrong += u64::from(slice.known_wrong);
                 flow.absent += u64::from(slice.absent);
@@ -182,6 +231,12 @@ impl SampledFlows {
         }
         counts
     }
+}
+
+/// Where the slot of a flow is remembered.
+#[inline]
+fn last_slot(id: FlowId) -> usize {
+    id.position_bits() as usize % LAST_SLOTS
 }
 
 /// The place of a slice in a ring.

@@ -60,6 +60,9 @@ use true_flow::{StoredFlow, TrueFlow, TrueStep};
 /// Flows in a sample unless another number is asked for.
 pub const DEFAULT_FLOWS: u64 = 4096;
 
+/// How many events ahead the memory of a flow is loaded.
+const AHEAD: usize = 4;
+
 /// The sample of one shard.
 pub struct Sample {
     /// Whether flows are pending before they enter the store.
@@ -113,9 +116,13 @@ impl Sample {
 
     /// Compares the answers of the store to events of sampled flows with the truth.
     pub fn check(&mut self, work: &ShardWork<'_>, sampled: &mut Vec<(Event, Answer)>) {
-        for (event, answer) in sampled.drain(..) {
-            self.check_one(work, &event, &answer);
+        for (n, (event, answer)) in sampled.iter().enumerate() {
+            if let Some((later, _)) = sampled.get(n + AHEAD) {
+                self.flows.prefetch(later.id);
+            }
+            self.check_one(work, event, answer);
         }
+        sampled.clear();
         // Flows time out although none of those in the sample has a packet.
         if let Some(epoch) = work.events.last().and_then(|event| self.aging.epoch_of(event)) {
             self.now.epoch = self.now.epoch.max(epoch);
