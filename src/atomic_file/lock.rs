@@ -94,7 +94,8 @@ pub(super) fn wait_for_lock(_: &File) -> io::Result<()> {
     Ok(())
 }
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use std::sync::mpsc;
     use std::thread;
