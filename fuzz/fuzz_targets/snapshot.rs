@@ -133,7 +133,7 @@ fn drive_pending(table: &mut PendingTable, start: u32) {
         let id = FlowId(u128::from(random.below(30)));
         let lookup = table.lookup(id, Epoch(start + n / 25));
         match random.below(5) {
-            0 => table.admit(&lookup),
+            0 => table.admit(&lookup, Evidence::NONE),
             1 => table.delete(&lookup),
             _ => {
                 let flow = PendingFlow { state: State::FIRST, evidence: Evidence::COMPLETE };

@@ -24,7 +24,7 @@ use crate::report::plan::{Origin, PlanReport, frontier_figure, page};
 use crate::seed::Seed;
 use crate::time::NANOS_PER_SEC;
 use crate::units::{parse_bytes, parse_count, parse_share};
-use acsm_filters::{Expire, KbfDecode};
+use acsm_filters::{Expire, KbfDecode, State, StateSet};
 use acsm_model::StateMix;
 
 const EXAMPLES: &str = "\
@@ -161,7 +161,10 @@ pub fn run(args: &PlanArgs) -> anyhow::Result<ExitCode> {
     let plan = plan(&requirements, &shapes, &recommended).map_err(usage)?;
     let origin = Origin {
         decode: args.decode.map(DecodeName::name),
-        states: rules.machine.states().iter().map(|state| state.name.clone()).collect(),
+        states: args
+            .stored_states(&rules.machine)
+            .map(|state| rules.machine.state_name(state).to_owned())
+            .collect(),
         trace: args.trace.iter().map(|path| path.display().to_string()).collect(),
         preset: args.preset.preset(),
         has_pending_table: args.preset.pending_slots(1).is_some(),
@@ -234,10 +237,19 @@ impl PlanArgs {
         }
     }
 
+    /// The states that can be in the store: a pending table before it holds the others.
+    fn stored_states(&self, machine: &Machine) -> impl Iterator<Item = State> + use<> {
+        let has_pending_table = self.preset.pending_slots(1).is_some();
+        let held = if has_pending_table { machine.held() } else { StateSet::EMPTY };
+        let states = (0..machine.states().len()).filter_map(State::new);
+        states.filter(move |state| !held.contains(*state))
+    }
+
     fn requirements(&self, machine: &Machine, measured: Option<&Demand>) -> Requirements {
-        let states = machine.states().len();
         let idle_seconds = self.idle_timeout_nanos() as f64 / NANOS_PER_SEC as f64;
+        let states = self.stored_states(machine).count();
         let typical = Traffic { idle_seconds, ..Traffic::typical(states) };
+        let measured_traffic = |demand| traffic_of(demand, self.stored_states(machine), &typical);
         let per_second = |count: u64| {
             let seconds = measured.map_or(0.0, Demand::seconds);
             (seconds > 0.0).then(|| count as f64 / seconds)
@@ -255,8 +267,7 @@ impl PlanArgs {
                 .packet_rate
                 .map(|rate| rate as f64)
                 .or_else(|| measured.and_then(|demand| per_second(demand.lookups))),
-            traffic: measured
-                .map_or(typical.clone(), |demand| traffic_of(demand, states, &typical)),
+            traffic: measured.map_or_else(|| typical.clone(), measured_traffic),
         }
     }
 
@@ -290,11 +301,12 @@ fn usage(error: RequirementsError) -> Usage {
     })
 }
 
-fn traffic_of(demand: &Demand, states: usize, typical: &Traffic) -> Traffic {
-    let flows: Vec<f64> =
-        demand.states_at_peak.iter().take(states).map(|count| *count as f64).collect();
+/// The traffic of a capture, whose flows can be stored in these states.
+fn traffic_of(demand: &Demand, states: impl Iterator<Item = State>, typical: &Traffic) -> Traffic {
+    let flows: Vec<f64> = states.map(|state| demand.states_at_peak[state.index()] as f64).collect();
+    let is_any_stored = flows.iter().sum::<f64>() > 0.0;
     Traffic {
-        mix: StateMix::new(&flows),
+        mix: if is_any_stored { StateMix::new(&flows) } else { typical.mix.clone() },
         kept: demand.kept_at_peak as f64 / demand.flows_peak.max(1) as f64,
         absent: demand.lookups_absent as f64 / demand.lookups.max(1) as f64,
         lifetime_seconds: demand.lifetime_seconds(),

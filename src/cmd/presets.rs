@@ -60,7 +60,7 @@ impl PresetName {
             // ends. In a dbf the rate is that of one test, and a lookup makes one per state.
             (PresetName::Operator, Backend::Kbf) => 0.005,
             (PresetName::Operator, Backend::Sbf) => 0.003,
-            (PresetName::Operator, Backend::Dbf) => 3e-5,
+            (PresetName::Operator, Backend::Dbf) => 1e-5,
             _ => 0.01,
         }
     }

@@ -33,7 +33,7 @@ pub struct StoreArgs {
     pub flows: u64,
 
     /// Size for this rate of false positives: absent flows that seem known (0.01, 1e-4, 0.1%)
-    /// [default: 0.01; in preset operator kbf 0.005, sbf 0.003, fcf 5e-5, dbf 3e-5 per state]
+    /// [default: 0.01; in preset operator kbf 0.005, sbf 0.003, fcf 5e-5, dbf 1e-5 per state]
     #[arg(long, value_name = "P", value_parser = parse_share)]
     pub fp_rate: Option<f64>,
 

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use super::alerts::AlertFanout;
 use super::shared::SharedSnapshot;
 use super::stats::StatsEvents;
-use super::theory::{OverloadDetector, StoreModel, StoreTheory};
+use super::theory::{StoreModel, StoreTheory};
 use super::view::{View, ViewContext};
 use crate::capture::live::LiveCounts;
 use crate::capture::record::Recorder;
@@ -22,7 +22,6 @@ use crate::engine::{ActiveRules, Observer, OverloadEvent, Request, RunPlan, Snap
 use crate::machine::Rules;
 use crate::report::alert::AlertTarget;
 use crate::report::overload::OverloadMessage;
-use crate::report::replay::Prediction;
 use acsm_filters::Sizing;
 
 const VIEW_INTERVAL: Duration = Duration::from_secs(1);
@@ -85,7 +84,6 @@ pub struct Monitor<'a> {
     started: Instant,
     next_view: Instant,
     next_stats: Instant,
-    overload: OverloadDetector,
     stats_events: StatsEvents,
     theory: StoreTheory,
     has_reported_recorder: bool,
@@ -103,7 +101,6 @@ impl<'a> Monitor<'a> {
             started,
             next_view: started + VIEW_INTERVAL,
             next_stats: started + context.stats_interval,
-            overload: OverloadDetector::default(),
             stats_events: StatsEvents::default(),
             theory: StoreTheory::new(Some(StoreModel::new(plan, *sizing))),
             has_reported_recorder: false,
@@ -180,18 +177,6 @@ impl<'a> Monitor<'a> {
         }
     }
 
-    fn warn_of_overload(&mut self, snapshot: &Snapshot) {
-        let MonitorContext { plan, sizing, quiet, .. } = &self.context;
-        let stats = &snapshot.store;
-        let Some(refused) = self.overload.check(&plan.store, stats.live, stats.full) else {
-            return;
-        };
-        let prediction = Prediction::new(plan, sizing, &snapshot.shards.lookups, stats.live);
-        if let Some(overload) = prediction.overload(refused).filter(|_| !quiet) {
-            self.message(format_args!("acsm: warning: {overload}"));
-        }
-    }
-
     /// Writes a `stats` event if one is due.
     fn write_stats(&mut self, view: &View, now: Instant) {
         if now < self.next_stats {
@@ -237,7 +222,6 @@ impl Observer for Monitor<'_> {
 
     fn snapshot(&mut self, snapshot: Snapshot) {
         let now = Instant::now();
-        self.warn_of_overload(&snapshot);
         let MonitorContext { plan, sizing, alerts, counts, .. } = &self.context;
         let view = View::new(
             &snapshot,

@@ -1,4 +1,4 @@
-//! The error rate that theory predicts for the store, and the warning when its load exceeds the plan.
+//! The error rate that theory predicts for the store, and whether its load exceeds the plan.
 //!
 //! Theory first builds tables (for `bhbf`, a million steps). The capture thread therefore only records the load
 //! ([`PredictedError::at_load`]); the thread that displays a view computes the value
@@ -11,13 +11,11 @@ use serde::{Serialize, Serializer};
 use crate::engine::plan::{Theory, Traffic};
 use crate::engine::{Phase, RunPlan};
 use crate::time::NANOS_PER_SEC;
-use acsm_filters::{Backend, Sizing, StoreSpec};
+use acsm_filters::{Sizing, StoreSpec};
 
 /// Estimates of live flows are accurate to a few percent: up to this ratio of live to planned flows a
 /// store does not count as overloaded.
 const TOLERATED_LOAD: f64 = 1.05;
-/// An overload is over when live flows fall below this fraction of the planned ones.
-const RECOVERED_LOAD: f64 = 0.9;
 
 /// The fraction of lookups that theory expects to be wrong at one load. Clones share the value; it is 0
 /// until [`StoreTheory::complete`] has computed it.
@@ -85,7 +83,7 @@ impl StoreModel {
 
     /// Typical traffic, with this fraction of lookups for absent flows.
     fn traffic(&self, absent: Option<f64>) -> Traffic {
-        let typical = Traffic::typical(self.spec.states);
+        let typical = Traffic::typical(self.spec.stored_states());
         Traffic {
             absent: absent.unwrap_or(typical.absent),
             idle_seconds: self.idle_seconds.unwrap_or(typical.idle_seconds),
@@ -134,34 +132,10 @@ pub fn is_overload(live: f64, planned: u64) -> bool {
     live > TOLERATED_LOAD * planned as f64
 }
 
-/// Detects when the load exceeds what the store was sized for. Reports an overload once, and again only
-/// after the load has clearly fallen in between.
-#[derive(Debug, Clone, Default)]
-pub struct OverloadDetector {
-    is_overloaded: bool,
-    refused_before: u64,
-}
-
-impl OverloadDetector {
-    /// With `live` flows in the store and `refused` insertions since the start: if an overload begins,
-    /// the number of insertions refused since the last call.
-    pub fn check(&mut self, spec: &StoreSpec, live: f64, refused: u64) -> Option<u64> {
-        if spec.backend == Backend::Exact {
-            return None; // it grows
-        }
-        let newly_refused = refused.saturating_sub(self.refused_before);
-        self.refused_before = refused;
-        let was_overloaded = self.is_overloaded;
-        let is_overloaded = newly_refused > 0 || is_overload(live, spec.flows);
-        let has_recovered = live < RECOVERED_LOAD * spec.flows as f64;
-        self.is_overloaded = is_overloaded || was_overloaded && !has_recovered;
-        (is_overloaded && !was_overloaded).then_some(newly_refused)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use acsm_filters::Backend;
 
     fn model(backend: Backend) -> StoreModel {
         let spec = StoreSpec { flows: 1000, ..StoreSpec::new(backend, 6) };
@@ -205,20 +179,5 @@ mod tests {
                 assert_eq!(one.value() == 0.0, backend == Backend::Exact);
             }
         }
-    }
-
-    #[test]
-    fn an_overload_is_reported_once() {
-        let spec = StoreSpec { flows: 1000, ..StoreSpec::new(Backend::Kbf, 6) };
-        let mut detector = OverloadDetector::default();
-        let mut check = |live, refused| detector.check(&spec, live, refused);
-        assert_eq!(check(1000.0, 0), None);
-        assert_eq!(check(1100.0, 0), Some(0));
-        assert_eq!([check(1200.0, 0), check(1000.0, 0), check(1100.0, 7)], [None; 3]);
-        assert_eq!([check(800.0, 7), check(1100.0, 7)], [None, Some(0)], "it had recovered");
-        assert_eq!([check(800.0, 7), check(970.0, 8), check(970.0, 9)], [None, Some(1), None]);
-        assert_eq!(check(800.0, 9), None, "old refusals do not count again");
-        let exact = StoreSpec { backend: Backend::Exact, ..spec };
-        assert_eq!(OverloadDetector::default().check(&exact, 1e9, 1), None);
     }
 }

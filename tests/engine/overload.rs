@@ -6,8 +6,8 @@ use std::sync::atomic::AtomicBool;
 use acsm::capture::parse::Parser;
 use acsm::capture::{FileSource, TimeWindow};
 use acsm::engine::{
-    ActiveRules, Observer, OverloadEvent, OverloadStatus, OverloadTotals, Phase, Request,
-    RunResult, run,
+    ActiveRules, Observer, OverloadEvent, OverloadStatus, OverloadTotals, Phase, Request, RunPlan,
+    RunResult, Snapshot, run,
 };
 use acsm::flow::FlowKeyKind;
 use acsm::generate::{AttackKind, AttackSpec, Profile, TraceSpec};
@@ -32,6 +32,20 @@ impl Observer for Overloads {
     }
 }
 
+/// Whether rules about packets without a session were said to be muted, batch by batch.
+#[derive(Debug, Default)]
+struct MutedStatus(Vec<bool>);
+
+impl Observer for MutedStatus {
+    fn batch(&mut self, _frames: u64) -> Request {
+        Request::Snapshot
+    }
+
+    fn snapshot(&mut self, snapshot: Snapshot) {
+        self.0.push(snapshot.no_session_muted);
+    }
+}
+
 /// Five minutes of ordinary connections, and a flood of four seconds.
 fn trace(kind: AttackKind) -> tempfile::NamedTempFile {
     let flood = AttackSpec { probes: Some(20_000), per_second: Some(5_000), ..kind.into() };
@@ -45,11 +59,7 @@ fn trace(kind: AttackKind) -> tempfile::NamedTempFile {
     generated(spec)
 }
 
-fn replay(
-    file: &tempfile::NamedTempFile,
-    slots: u64,
-    workers: usize,
-) -> (Vec<OverloadEvent>, RunResult) {
+fn plan(slots: u64, workers: usize) -> RunPlan {
     let mut plan = replay_plan(Backend::Fcf, workers);
     let rules = Rules::load("tcp-connection").unwrap();
     let states = rules.machine.states().len();
@@ -57,10 +67,26 @@ fn replay(
     plan.active = Arc::new(ActiveRules::new(rules, Preset::Operator));
     plan.keyer.kind = FlowKeyKind::Connection;
     plan.phase = Phase::Nanos(20 * NANOS_PER_SEC);
+    plan
+}
+
+fn observe(
+    file: &tempfile::NamedTempFile,
+    plan: &RunPlan,
+    observer: &mut impl Observer,
+) -> RunResult {
     let mut source = FileSource::open(&[file.path().to_owned()], TimeWindow::default()).unwrap();
-    let (mut events, stop) = (Overloads::default(), AtomicBool::new(false));
-    let result =
-        run(&plan, &mut source, &Parser::default(), &mut NullSink, &stop, &mut events).unwrap();
+    let (parser, stop) = (Parser::default(), AtomicBool::new(false));
+    run(plan, &mut source, &parser, &mut NullSink, &stop, observer).unwrap()
+}
+
+fn replay(
+    file: &tempfile::NamedTempFile,
+    slots: u64,
+    workers: usize,
+) -> (Vec<OverloadEvent>, RunResult) {
+    let mut events = Overloads::default();
+    let result = observe(file, &plan(slots, workers), &mut events);
     (events.0, result)
 }
 
@@ -103,4 +129,16 @@ fn rules_about_packets_of_no_flow_are_muted_while_the_pending_table_forgets_at_o
     for workers in [2, 3, 16] {
         assert_eq!(muted(1_000, workers), small, "{workers} workers");
     }
+}
+
+#[test]
+fn the_status_says_that_rules_are_muted_in_a_flood() {
+    let file = trace(AttackKind::AckFlood);
+    let is_ever_muted = |slots| {
+        let mut status = MutedStatus::default();
+        observe(&file, &RunPlan { startup_nanos: 0, ..plan(slots, 1) }, &mut status);
+        assert!(status.0.len() > 10 && status.0.contains(&false));
+        status.0.contains(&true)
+    };
+    assert!(is_ever_muted(1_000) && !is_ever_muted(64 << 10));
 }

@@ -169,8 +169,8 @@ fn the_measured_error_is_that_of_verify() {
         }
     }
     assert!(minutes_wrong > 20 && minutes_few > 20, "{minutes_wrong} {minutes_few}");
-    // Ten wrong flows with unequal numbers of lookups: the ratio is within 3 as a rule, not always.
-    assert!(f64::from(near) >= 0.9 * f64::from(minutes_wrong), "{near} of {minutes_wrong}");
+    // Not always: the wrong flows may have unequal numbers of lookups.
+    assert!(f64::from(near) >= 0.97 * f64::from(minutes_wrong), "{near} of {minutes_wrong}");
     assert!(f64::from(held) >= 0.95 * f64::from(minutes_few), "{held} of {minutes_few}");
     let bias = wrong as f64 / wrong_of_all as f64;
     assert!((0.7..1.4).contains(&bias), "{wrong} of {wrong_of_all} wrong flows by the sample");

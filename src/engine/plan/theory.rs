@@ -151,9 +151,11 @@ impl Theory {
         Some(before * self.traffic.idle_seconds)
     }
 
-    /// The models for a store and the traffic it is assumed to have.
+    /// The models for a store and the traffic it is assumed to have, whose flows are in the states that
+    /// [can be stored](StoreSpec::stored_states).
     pub fn for_store(spec: &StoreSpec, traffic: Traffic) -> Theory {
-        Theory::new(traffic).with_decode(spec.decode, spec.cell_bits).with_sbf_rules(spec.sbf)
+        let decode = Some(spec.kbf_decode());
+        Theory::new(traffic).with_decode(decode, spec.cell_bits).with_sbf_rules(spec.sbf)
     }
 
     /// The errors of a store with `live` flows in it. Stores that recycle are averaged over their

@@ -91,7 +91,7 @@ pub struct RatesReport {
 pub struct Origin {
     /// `--decode`, if it was given.
     pub decode: Option<String>,
-    /// Names of the machine's states.
+    /// Names of the states that can be in the store.
     pub states: Vec<String>,
     /// Captures that the traffic was measured on.
     pub trace: Vec<String>,

@@ -92,10 +92,6 @@ pub fn arguments(option: &PlanOption, origin: &Origin) -> String {
         arguments +=
             &format!(" --layout {} --hashes {}", shape.layout.name(), option.footprint.hashes);
     }
-    if shape.backend == Backend::Kbf {
-        // Behind a pending table narrower cells would do.
-        arguments += &format!(" --cell-bits {}", option.footprint.cell_bits);
-    }
     if let (Backend::Kbf, Some(decode)) = (shape.backend, &origin.decode) {
         arguments += &format!(" --decode {decode}");
     }

@@ -29,7 +29,7 @@ impl Prediction {
     /// For a store with `live` flows whose lookups gave these results.
     pub fn new(plan: &RunPlan, sizing: &Sizing, lookups: &Lookups, live: f64) -> Prediction {
         let spec = &plan.store;
-        let typical = Traffic::typical(spec.states);
+        let typical = Traffic::typical(spec.stored_states());
         let asked = lookups.known + lookups.absent + lookups.dont_know;
         let traffic = Traffic {
             absent: if asked == 0 { typical.absent } else { lookups.absent as f64 / asked as f64 },
