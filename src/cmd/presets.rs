@@ -51,11 +51,12 @@ impl PresetName {
         }
     }
 
-    /// The rate of false positives that a store is sized for.
-    pub fn fp_rate(self, backend: Backend) -> f64 {
+    /// The rate of false positives that a store is sized for, with or without a pending table.
+    pub fn fp_rate(self, backend: Backend, has_pending: bool) -> f64 {
         match (self, backend) {
             // Where fingerprints match, a forged RST closes the flow of somebody else.
             (PresetName::Operator, Backend::Fcf) => 5e-5,
+            (PresetName::Paper, Backend::Fcf) if has_pending => 5e-5,
             // A connection that is taken for another one takes counts from the cells of others when it
             // ends. In a dbf the rate is that of one test, and a lookup makes one per state.
             (PresetName::Operator, Backend::Kbf) => 0.005,

@@ -33,7 +33,7 @@ pub struct StoreArgs {
     pub flows: u64,
 
     /// Size for this rate of false positives: absent flows that seem known (0.01, 1e-4, 0.1%)
-    /// [default: 0.01; in preset operator kbf 0.005, sbf 0.003, fcf 5e-5, dbf 1e-5 per state]
+    /// [default: 0.01; fcf with a pending table 5e-5; in preset operator kbf 0.005, sbf 0.003, dbf 1e-5 per state]
     #[arg(long, value_name = "P", value_parser = parse_share)]
     pub fp_rate: Option<f64>,
 
@@ -322,7 +322,10 @@ impl StoreArgs {
             flows: self.flows,
             budget: match self.memory {
                 Some(bytes) => Budget::MemoryBytes(bytes.saturating_sub(pending_bytes(pending))),
-                None => Budget::FpRate(self.fp_rate.unwrap_or(preset.fp_rate(backend))),
+                None => {
+                    let default = || preset.fp_rate(backend, pending.is_some());
+                    Budget::FpRate(self.fp_rate.unwrap_or_else(default))
+                }
             },
             sbf: match self.sbf_rules {
                 None | Some(SbfRulesName::Stateful) => SbfRules::Stateful,

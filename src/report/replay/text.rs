@@ -105,7 +105,7 @@ fn error(out: &mut impl Write, summary: &Summary, outcome: &RunResult) -> io::Re
     if let Some(Measurement { last, worst }) = &outcome.measured {
         writeln!(
             out,
-            "  error        {} of {} lookups of {} sampled flows wrong in the last minute, at most {:.1e}; \
+            "  error        about {} of {} lookups wrong in the last minute, by {} sampled flows; at most {:.1e}, \
              worst minute {worst:.1e}",
             grouped(last.wrong),
             grouped(last.asked),
