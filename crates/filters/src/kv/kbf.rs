@@ -1,5 +1,6 @@
 //! The key-value Bloom filter of Xiong et al., for keys with any value: [`KbfMap`].
 
+use std::ops::Deref;
 use std::sync::Arc;
 
 use super::answer::Answer;
@@ -77,17 +78,6 @@ impl KbfMap {
         filter.saturations = filter.cells.usage().1;
         Ok(filter)
     }
-
-    /// COMPRESS: the same pairs in half of the cells, with the errors of twice the load. Each two
-    /// neighbouring cells become one, as if the filter had been made with half of the cells.
-    pub fn compressed(&self) -> Result<KbfMap, KvError> {
-        let mut half = KbfMap::sharing(self.parameters.halved()?, Arc::clone(&self.codes))?;
-        for cell in 0..self.cells.len() {
-            half.saturations += u64::from(half.cells.merge(cell / 2, self.cells.get(cell)));
-        }
-        half.pairs = self.pairs;
-        Ok(half)
-    }
 }
 
 impl<'a> KbfMap<&'a mut [Line]> {
@@ -97,12 +87,16 @@ impl<'a> KbfMap<&'a mut [Line]> {
         pairs: u64,
         bytes: &'a mut [u8],
     ) -> Result<Self, KvError> {
-        bytes_of(&parameters)?;
-        let format = format_of(&parameters);
-        let cells = Cells::over(bytes, format, parameters.cells())?;
+        let (needed, given) = (bytes_of(&parameters)?, bytes.len());
+        let (lines, rest) = bytes.as_chunks_mut();
+        if !rest.is_empty() {
+            return Err(StoreError::WrongLength { needed, given }.into());
+        }
         let codes = Arc::new(Codes::new(parameters.family, parameters.values as usize)?);
-        let saturations = cells.usage().1;
-        Ok(KbfMap { parameters, codes, format, cells, pairs, saturations })
+        let mut filter =
+            KbfMap::in_lines(parameters, codes, lines, Counts { pairs, saturations: 0 })?;
+        filter.saturations = filter.cells.usage().1;
+        Ok(filter)
     }
 }
 
@@ -110,8 +104,15 @@ fn format_of(parameters: &KbfParameters) -> CellFormat {
     CellFormat::new(parameters.cell_bits, parameters.family.bits())
 }
 
+/// What a filter has counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Counts {
+    pub(super) pairs: u64,
+    pub(super) saturations: u64,
+}
+
 /// The bytes of a filter, if its parameters make sense.
-fn bytes_of(parameters: &KbfParameters) -> Result<usize, KvError> {
+pub(super) fn bytes_of(parameters: &KbfParameters) -> Result<usize, KvError> {
     let KbfParameters { cells_per_part, hashes, cell_bits, family, values, .. } = *parameters;
     let has_field = match family {
         CodeFamily::Greedy => true,
@@ -129,7 +130,31 @@ fn bytes_of(parameters: &KbfParameters) -> Result<usize, KvError> {
     }
 }
 
-impl<L: LineArray> KbfMap<L> {
+impl<L: Deref<Target = [Line]>> KbfMap<L> {
+    /// The filter in these lines, with codes that others use as well.
+    pub(super) fn in_lines(
+        parameters: KbfParameters,
+        codes: Arc<Codes>,
+        lines: L,
+        Counts { pairs, saturations }: Counts,
+    ) -> Result<Self, KvError> {
+        bytes_of(&parameters)?;
+        let format = format_of(&parameters);
+        let cells = Cells::over(lines, format, parameters.cells())?;
+        Ok(KbfMap { parameters, codes, format, cells, pairs, saturations })
+    }
+
+    /// COMPRESS: the same pairs in half of the cells, with the errors of twice the load. Each two
+    /// neighbouring cells become one, as if the filter had been made with half of the cells.
+    pub fn compressed(&self) -> Result<KbfMap, KvError> {
+        let mut half = KbfMap::sharing(self.parameters.halved()?, Arc::clone(&self.codes))?;
+        for cell in 0..self.cells.len() {
+            half.saturations += u64::from(half.cells.merge(cell / 2, self.cells.get(cell)));
+        }
+        half.pairs = self.pairs;
+        Ok(half)
+    }
+
     /// What it was made with.
     pub fn parameters(&self) -> &KbfParameters {
         &self.parameters
@@ -138,16 +163,6 @@ impl<L: LineArray> KbfMap<L> {
     /// Cells in use.
     pub fn occupied(&self) -> u64 {
         self.cells.usage().0
-    }
-
-    /// JOIN: adds all pairs of another filter. A key must not be in both.
-    pub fn join<M: LineArray>(&mut self, other: &KbfMap<M>) -> Result<(), KvError> {
-        self.check_joinable(&other.parameters)?;
-        for cell in 0..self.cells.len() {
-            self.saturations += u64::from(self.cells.merge(cell, other.cells.get(cell)));
-        }
-        self.pairs += other.pairs;
-        Ok(())
     }
 
     /// Why a filter with these parameters cannot be joined with this one.
@@ -219,6 +234,25 @@ impl<L: LineArray> KbfMap<L> {
             found += 1;
         }
         self.decoder(assigned).decode(self.parameters.decoding, &cells[..found])
+    }
+
+    pub(super) fn counts(&self) -> Counts {
+        Counts { pairs: self.pairs, saturations: self.saturations }
+    }
+}
+
+impl<L: LineArray> KbfMap<L> {
+    /// JOIN: adds all pairs of another filter. A key must not be in both.
+    pub fn join<M>(&mut self, other: &KbfMap<M>) -> Result<(), KvError>
+    where
+        M: Deref<Target = [Line]>,
+    {
+        self.check_joinable(&other.parameters)?;
+        for cell in 0..self.cells.len() {
+            self.saturations += u64::from(self.cells.merge(cell, other.cells.get(cell)));
+        }
+        self.pairs += other.pairs;
+        Ok(())
     }
 
     /// INSERT: adds a pair. The key must not be in the filter. Returns whether there is such a value.
