@@ -14,6 +14,11 @@ pub struct CodesCache {
 }
 
 impl CodesCache {
+    /// Nothing is kept.
+    pub const fn new() -> CodesCache {
+        CodesCache { kept: vec![] }
+    }
+
     /// How many different codes are kept. The largest have 16 MiB.
     const KEPT_MAX: usize = 8;
 
