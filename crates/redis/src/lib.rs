@@ -35,4 +35,5 @@ mod items;
 #[cfg(not(test))] // tests run without a server, and so without its allocator
 mod module;
 mod replies;
+#[cfg(not(test))]
 mod server;
