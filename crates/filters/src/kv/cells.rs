@@ -133,13 +133,13 @@ impl<L: LineArray> Cells<L> {
     }
 
     /// Adds a code. Returns whether the counter has reached its maximum with it.
-    #[inline]
+    #[inline(always)] // into the loop over the cells of many keys
     pub(super) fn insert(&mut self, cell: usize, code: u64) -> bool {
         self.merge(cell, Cell { count: 1, sum: code })
     }
 
     /// Adds what another cell holds. Returns whether the counter has reached its maximum with it.
-    #[inline]
+    #[inline(always)]
     pub(super) fn merge(&mut self, cell: usize, other: Cell) -> bool {
         let (old, most) = (self.get(cell), self.format.count_max());
         let count = most.min(old.count + other.count);

@@ -15,6 +15,10 @@ use crate::error::StoreError;
 use crate::line::{Line, LineArray, OwnedLines};
 use crate::spec::HASHES_LIMIT;
 
+/// How many cells are fetched together: at least those of one key.
+const FETCHED_CELLS: usize = 128;
+const _: () = assert!(FETCHED_CELLS >= HASHES_LIMIT);
+
 /// A key-value Bloom filter: a counter and the XOR of the codes of all its keys in each cell.
 ///
 /// A key has one cell in each of k parts, and its value a code in each: with salt, position i of key x
@@ -220,10 +224,43 @@ impl<L: Deref<Target = [Line]>> KbfMap<L> {
     /// QUERY: the index of the key's value, which is below `assigned`.
     #[inline]
     pub fn query(&self, digest: u128, assigned: u32) -> Answer<u32> {
-        let mut cells = [KeyCell::default(); HASHES_LIMIT];
+        self.decoded(self.cells_of(digest), assigned, &mut [KeyCell::default(); HASHES_LIMIT])
+    }
+
+    /// The same for several keys, in their order. Cells are fetched before they are read, and computed once.
+    pub(super) fn query_many(
+        &self,
+        digests: &[u128],
+        assigned: u32,
+        mut each: impl FnMut(Answer<u32>),
+    ) {
+        let hashes = self.parameters.hashes as usize;
+        let mut places = [(0, 0); FETCHED_CELLS];
+        let mut room = [KeyCell::default(); HASHES_LIMIT];
+        for digests in digests.chunks(FETCHED_CELLS / hashes) {
+            for (places, &digest) in places.chunks_exact_mut(hashes).zip(digests) {
+                for (place, (cell, salt)) in places.iter_mut().zip(self.cells_of(digest)) {
+                    self.cells.prefetch(cell);
+                    *place = (cell, salt);
+                }
+            }
+            for places in places.chunks_exact(hashes).take(digests.len()) {
+                each(self.decoded(places.iter().copied(), assigned, &mut room));
+            }
+        }
+    }
+
+    /// The value in these cells, given with their salts. `room` is for what is read from them.
+    #[inline(always)] // into the loop over many keys
+    fn decoded(
+        &self,
+        places: impl Iterator<Item = (usize, u32)>,
+        assigned: u32,
+        room: &mut [KeyCell; HASHES_LIMIT],
+    ) -> Answer<u32> {
         let most = self.format.count_max();
         let mut found = 0;
-        for (entry, (cell, salt)) in cells.iter_mut().zip(self.cells_of(digest)) {
+        for (entry, (cell, salt)) in room.iter_mut().zip(places) {
             let cell = self.cells.get(cell);
             let count = match cell.count {
                 0 => return Answer::Absent,
@@ -233,7 +270,7 @@ impl<L: Deref<Target = [Line]>> KbfMap<L> {
             *entry = KeyCell { count, sum: cell.sum, salt };
             found += 1;
         }
-        self.decoder(assigned).decode(self.parameters.decoding, &cells[..found])
+        self.decoder(assigned).decode(self.parameters.decoding, &room[..found])
     }
 
     pub(super) fn counts(&self) -> Counts {
@@ -266,6 +303,27 @@ impl<L: LineArray> KbfMap<L> {
         }
         self.pairs += 1;
         true
+    }
+
+    /// Adds several pairs with values that there are. Cells are fetched before they are written, and computed
+    /// once.
+    pub(super) fn insert_many(&mut self, pairs: &[(u128, u32)]) {
+        let mut writes = [(0, 0); FETCHED_CELLS];
+        for pairs in pairs.chunks(FETCHED_CELLS / self.parameters.hashes as usize) {
+            let mut count = 0;
+            for &(digest, value) in pairs {
+                let decoder = self.decoder(0);
+                for (cell, salt) in self.cells_of(digest) {
+                    self.cells.prefetch(cell);
+                    writes[count] = (cell, decoder.code(value, salt));
+                    count += 1;
+                }
+            }
+            for &(cell, code) in &writes[..count] {
+                self.saturations += u64::from(self.cells.insert(cell, code));
+            }
+        }
+        self.pairs += pairs.len() as u64;
     }
 
     /// UPDATE: changes the value of a key that is there. Nothing happens if there are no such values.

@@ -66,5 +66,5 @@ pub use error::SlabError;
 pub use read::Slab;
 pub use write::{SlabMut, Written, compressed};
 
-/// How many items of an operation are fetched together.
+/// How many items of an update or deletion are fetched together.
 const FETCHED: usize = 32;

@@ -2,7 +2,7 @@
 
 use super::bytes::{self, HEAD_BYTES};
 use super::clients::Client;
-use super::{CodesCache, FETCHED, SlabError};
+use super::{CodesCache, SlabError};
 use crate::kv::{Answer, KbfMap, KbfParameters};
 use crate::line::Line;
 
@@ -50,10 +50,7 @@ impl<'a> Slab<'a> {
     }
 
     /// QUERY: the value of each item, among those below `below`, given by their digests and in their order.
-    pub fn query(&self, below: u32, digests: &[u128], mut each: impl FnMut(Answer<u32>)) {
-        for digests in digests.chunks(FETCHED) {
-            digests.iter().for_each(|&digest| self.filter.prefetch(digest));
-            digests.iter().for_each(|&digest| each(self.filter.query(digest, below)));
-        }
+    pub fn query(&self, below: u32, digests: &[u128], each: impl FnMut(Answer<u32>)) {
+        self.filter.query_many(digests, below, each);
     }
 }

@@ -47,12 +47,7 @@ impl<'a> SlabMut<'a> {
     ) -> Result<Written<u64>, SlabError> {
         self.check_values(pairs)?;
         self.apply(batch, |filter| {
-            for pairs in pairs.chunks(FETCHED) {
-                pairs.iter().for_each(|&(digest, _)| filter.prefetch(digest));
-                for &(digest, value) in pairs {
-                    filter.insert(digest, value);
-                }
-            }
+            filter.insert_many(pairs); // their values were checked
             Ok(pairs.len() as u64)
         })
     }
