@@ -130,7 +130,7 @@ fn command(random: &mut Random) -> Vec<Vec<u8>> {
             let text = pick(random, &["APPEND", "SET"]);
             return vec![text.into(), key.into(), random_bytes(random, 40)];
         }
-        0..=3 => "KBF.INSERT",
+        1..=3 => "KBF.INSERT",
         4 | 5 => "KBF.QUERY",
         6 | 7 => "KBF.UPDATE",
         8 => "KBF.DELETE",

@@ -67,7 +67,7 @@ fn counts_beyond_the_limits_are_refused() {
         let most = i64::MAX;
         for create in [
             format!("KBF.CREATE key VALUES {most} CAPACITY 9"),
-            format!("KBF.CREATE key VALUES 1048576 CAPACITY 9"),
+            "KBF.CREATE key VALUES 1048576 CAPACITY 9".to_owned(),
             format!("KBF.CREATE key VALUES 9 CAPACITY {most}"),
             format!("KBF.CREATE key VALUES 9 CELLS {most} HASHES 3"),
             format!("KBF.CREATE key VALUES 9 CELLS 9 HASHES {most}"),

@@ -10,3 +10,4 @@ mod persistence;
 mod replication;
 mod server;
 mod slabs;
+mod speed;

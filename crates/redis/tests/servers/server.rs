@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use crate::client::{Client, Reply};
+use super::client::{Client, Reply};
 
 /// The programs to test with: each that is installed.
 pub fn programs() -> Vec<PathBuf> {

@@ -171,6 +171,7 @@ pub fn compressed(
 }
 
 /// A batch in the table of clients, which has not been written back.
+#[allow(clippy::large_enum_variant)] // one per operation, and taken apart at once
 enum Entered {
     Repeat,
     /// With the table as it will be, if the batch has a sequence.

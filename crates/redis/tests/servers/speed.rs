@@ -3,18 +3,11 @@
 //! Slabs of 4 MiB with 3,000 values, filled to their capacity: k = 3 decoded as in the papers, k = 6 jointly.
 //! Five runs, of which the median is shown. The client's time does not count.
 
-#[path = "../tests/servers/client.rs"]
-#[allow(dead_code)] // what only tests use
-mod client;
-#[path = "../tests/servers/server.rs"]
-#[allow(dead_code)]
-mod server;
-
 use acsm_filters::HashKey;
 use acsm_filters::rng::Random;
 
-use client::{Client, Reply, encoded};
-use server::{Server, programs};
+use super::client::{Client, Reply, encoded};
+use super::server::{Server, programs};
 
 const RUNS: usize = 5;
 const BATCH: usize = 1000;
@@ -147,7 +140,9 @@ fn median(mut numbers: Vec<f64>) -> f64 {
     numbers[numbers.len() / 2]
 }
 
-fn main() {
+#[test]
+#[ignore = "measures, and needs a release build: scripts/bench server"]
+fn cpu_per_item() {
     for program in programs() {
         let server = Server::start(&program, "");
         let client = &mut server.client();
