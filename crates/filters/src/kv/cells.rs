@@ -4,6 +4,8 @@
 //! maximum stays there: what such a cell holds is unknown from then on. Cells are packed in lines of 64
 //! bytes without gaps, owned or borrowed.
 
+use std::ops::Deref;
+
 use crate::error::StoreError;
 use crate::line::{Line, LineArray, OwnedLines};
 use crate::memory::{Arena, allocate_in, prefetch};
@@ -71,29 +73,18 @@ impl Cells {
     }
 }
 
-impl<'a> Cells<&'a mut [Line]> {
-    /// The cells that `bytes` hold.
-    pub(super) fn over(
-        bytes: &'a mut [u8],
-        format: CellFormat,
-        cells: usize,
-    ) -> Result<Self, StoreError> {
-        let (needed, given) = (format.bytes_of(cells), bytes.len());
-        if needed != given {
-            return Err(StoreError::WrongLength { needed, given });
+impl<L: Deref<Target = [Line]>> Cells<L> {
+    /// The cells that `lines` hold.
+    pub(super) fn over(lines: L, format: CellFormat, cells: usize) -> Result<Self, StoreError> {
+        let (needed, given) = (format.bytes_of(cells), lines.as_flattened().len());
+        match needed == given {
+            true => Ok(Cells { lines, format, cells }),
+            false => Err(StoreError::WrongLength { needed, given }),
         }
-        let (lines, _) = bytes.as_chunks_mut();
-        Ok(Cells { lines, format, cells })
     }
-}
 
-impl<L: LineArray> Cells<L> {
     pub(super) fn bytes(&self) -> &[u8] {
         self.lines.as_flattened()
-    }
-
-    pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
-        self.lines.as_flattened_mut()
     }
 
     /// Starts loading a cell.
@@ -112,6 +103,24 @@ impl<L: LineArray> Cells<L> {
         self.format.parts(word)
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.cells
+    }
+
+    /// Cells in use, and cells whose counter is at its maximum.
+    pub(super) fn usage(&self) -> (u64, u64) {
+        let most = self.format.count_max();
+        (0..self.cells).map(|cell| self.get(cell).count).fold((0, 0), |(used, full), count| {
+            (used + u64::from(count > 0), full + u64::from(count == most))
+        })
+    }
+}
+
+impl<L: LineArray> Cells<L> {
+    pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
+        self.lines.as_flattened_mut()
+    }
+
     #[inline]
     fn set(&mut self, cell: usize, content: Cell) {
         let word = self.format.word(content);
@@ -124,13 +133,13 @@ impl<L: LineArray> Cells<L> {
     }
 
     /// Adds a code. Returns whether the counter has reached its maximum with it.
-    #[inline]
+    #[inline(always)] // into the loop over the cells of many keys
     pub(super) fn insert(&mut self, cell: usize, code: u64) -> bool {
         self.merge(cell, Cell { count: 1, sum: code })
     }
 
     /// Adds what another cell holds. Returns whether the counter has reached its maximum with it.
-    #[inline]
+    #[inline(always)]
     pub(super) fn merge(&mut self, cell: usize, other: Cell) -> bool {
         let (old, most) = (self.get(cell), self.format.count_max());
         let count = most.min(old.count + other.count);
@@ -155,18 +164,6 @@ impl<L: LineArray> Cells<L> {
             _ => Cell { count: count - 1, sum: sum ^ code },
         };
         self.set(cell, left);
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.cells
-    }
-
-    /// Cells in use, and cells whose counter is at its maximum.
-    pub(super) fn usage(&self) -> (u64, u64) {
-        let most = self.format.count_max();
-        (0..self.cells).map(|cell| self.get(cell).count).fold((0, 0), |(used, full), count| {
-            (used + u64::from(count > 0), full + u64::from(count == most))
-        })
     }
 }
 

@@ -1,5 +1,6 @@
 //! The key-value Bloom filter of Xiong et al., for keys with any value: [`KbfMap`].
 
+use std::ops::Deref;
 use std::sync::Arc;
 
 use super::answer::Answer;
@@ -13,6 +14,10 @@ use crate::digest::{GOLDEN, HashKey, mix};
 use crate::error::StoreError;
 use crate::line::{Line, LineArray, OwnedLines};
 use crate::spec::HASHES_LIMIT;
+
+/// How many cells are fetched together: at least those of one key.
+const FETCHED_CELLS: usize = 128;
+const _: () = assert!(FETCHED_CELLS >= HASHES_LIMIT);
 
 /// A key-value Bloom filter: a counter and the XOR of the codes of all its keys in each cell.
 ///
@@ -83,17 +88,6 @@ impl KbfMap {
         self.saturations = self.cells.usage().1;
         self
     }
-
-    /// COMPRESS: the same pairs in half of the cells, with the errors of twice the load. Each two
-    /// neighbouring cells become one, as if the filter had been made with half of the cells.
-    pub fn compressed(&self) -> Result<KbfMap, KvError> {
-        let mut half = KbfMap::with_codes(self.parameters.halved()?, Arc::clone(&self.codes))?;
-        for cell in 0..self.cells.len() {
-            half.saturations += u64::from(half.cells.merge(cell / 2, self.cells.get(cell)));
-        }
-        half.pairs = self.pairs;
-        Ok(half)
-    }
 }
 
 impl<'a> KbfMap<&'a mut [Line]> {
@@ -103,12 +97,16 @@ impl<'a> KbfMap<&'a mut [Line]> {
         pairs: u64,
         bytes: &'a mut [u8],
     ) -> Result<Self, KvError> {
-        bytes_of(&parameters)?;
-        let format = format_of(&parameters);
-        let cells = Cells::over(bytes, format, parameters.cells())?;
+        let (needed, given) = (bytes_of(&parameters)?, bytes.len());
+        let (lines, rest) = bytes.as_chunks_mut();
+        if !rest.is_empty() {
+            return Err(StoreError::WrongLength { needed, given }.into());
+        }
         let codes = codes_of(&parameters)?;
-        let saturations = cells.usage().1;
-        Ok(KbfMap { parameters, codes, format, cells, pairs, saturations })
+        let mut filter =
+            KbfMap::in_lines(parameters, codes, lines, Counts { pairs, saturations: 0 })?;
+        filter.saturations = filter.cells.usage().1;
+        Ok(filter)
     }
 }
 
@@ -128,8 +126,15 @@ fn check_bytes(parameters: &KbfParameters, bytes: &[u8]) -> Result<(), KvError> 
     }
 }
 
+/// What a filter has counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Counts {
+    pub(super) pairs: u64,
+    pub(super) saturations: u64,
+}
+
 /// The bytes of a filter, if its parameters make sense.
-fn bytes_of(parameters: &KbfParameters) -> Result<usize, KvError> {
+pub(super) fn bytes_of(parameters: &KbfParameters) -> Result<usize, KvError> {
     let KbfParameters { cells_per_part, hashes, cell_bits, family, values, .. } = *parameters;
     let has_field = match family {
         CodeFamily::Greedy => true,
@@ -147,7 +152,31 @@ fn bytes_of(parameters: &KbfParameters) -> Result<usize, KvError> {
     }
 }
 
-impl<L: LineArray> KbfMap<L> {
+impl<L: Deref<Target = [Line]>> KbfMap<L> {
+    /// The filter in these lines, with codes that others use as well.
+    pub(super) fn in_lines(
+        parameters: KbfParameters,
+        codes: Arc<Codes>,
+        lines: L,
+        Counts { pairs, saturations }: Counts,
+    ) -> Result<Self, KvError> {
+        bytes_of(&parameters)?;
+        let format = format_of(&parameters);
+        let cells = Cells::over(lines, format, parameters.cells())?;
+        Ok(KbfMap { parameters, codes, format, cells, pairs, saturations })
+    }
+
+    /// COMPRESS: the same pairs in half of the cells, with the errors of twice the load. Each two
+    /// neighbouring cells become one, as if the filter had been made with half of the cells.
+    pub fn compressed(&self) -> Result<KbfMap, KvError> {
+        let mut half = KbfMap::with_codes(self.parameters.halved()?, Arc::clone(&self.codes))?;
+        for cell in 0..self.cells.len() {
+            half.saturations += u64::from(half.cells.merge(cell / 2, self.cells.get(cell)));
+        }
+        half.pairs = self.pairs;
+        Ok(half)
+    }
+
     /// What it was made with.
     pub fn parameters(&self) -> &KbfParameters {
         &self.parameters
@@ -156,16 +185,6 @@ impl<L: LineArray> KbfMap<L> {
     /// Cells in use.
     pub fn occupied(&self) -> u64 {
         self.cells.usage().0
-    }
-
-    /// JOIN: adds all pairs of another filter. A key must not be in both.
-    pub fn join<M: LineArray>(&mut self, other: &KbfMap<M>) -> Result<(), KvError> {
-        self.check_joinable(&other.parameters)?;
-        for cell in 0..self.cells.len() {
-            self.saturations += u64::from(self.cells.merge(cell, other.cells.get(cell)));
-        }
-        self.pairs += other.pairs;
-        Ok(())
     }
 
     /// Why a filter with these parameters cannot be joined with this one.
@@ -223,10 +242,43 @@ impl<L: LineArray> KbfMap<L> {
     /// QUERY: the index of the key's value, which is below `assigned`.
     #[inline]
     pub fn query(&self, digest: u128, assigned: u32) -> Answer<u32> {
-        let mut cells = [KeyCell::default(); HASHES_LIMIT];
+        self.decoded(self.cells_of(digest), assigned, &mut [KeyCell::default(); HASHES_LIMIT])
+    }
+
+    /// The same for several keys, in their order. Cells are fetched before they are read, and computed once.
+    pub(super) fn query_many(
+        &self,
+        digests: &[u128],
+        assigned: u32,
+        mut each: impl FnMut(Answer<u32>),
+    ) {
+        let hashes = self.parameters.hashes as usize;
+        let mut places = [(0, 0); FETCHED_CELLS];
+        let mut room = [KeyCell::default(); HASHES_LIMIT];
+        for digests in digests.chunks(FETCHED_CELLS / hashes) {
+            for (places, &digest) in places.chunks_exact_mut(hashes).zip(digests) {
+                for (place, (cell, salt)) in places.iter_mut().zip(self.cells_of(digest)) {
+                    self.cells.prefetch(cell);
+                    *place = (cell, salt);
+                }
+            }
+            for places in places.chunks_exact(hashes).take(digests.len()) {
+                each(self.decoded(places.iter().copied(), assigned, &mut room));
+            }
+        }
+    }
+
+    /// The value in these cells, given with their salts. `room` is for what is read from them.
+    #[inline(always)] // into the loop over many keys
+    fn decoded(
+        &self,
+        places: impl Iterator<Item = (usize, u32)>,
+        assigned: u32,
+        room: &mut [KeyCell; HASHES_LIMIT],
+    ) -> Answer<u32> {
         let most = self.format.count_max();
         let mut found = 0;
-        for (entry, (cell, salt)) in cells.iter_mut().zip(self.cells_of(digest)) {
+        for (entry, (cell, salt)) in room.iter_mut().zip(places) {
             let cell = self.cells.get(cell);
             let count = match cell.count {
                 0 => return Answer::Absent,
@@ -236,7 +288,26 @@ impl<L: LineArray> KbfMap<L> {
             *entry = KeyCell { count, sum: cell.sum, salt };
             found += 1;
         }
-        self.decoder(assigned).decode(self.parameters.decoding, &cells[..found])
+        self.decoder(assigned).decode(self.parameters.decoding, &room[..found])
+    }
+
+    pub(super) fn counts(&self) -> Counts {
+        Counts { pairs: self.pairs, saturations: self.saturations }
+    }
+}
+
+impl<L: LineArray> KbfMap<L> {
+    /// JOIN: adds all pairs of another filter. A key must not be in both.
+    pub fn join<M>(&mut self, other: &KbfMap<M>) -> Result<(), KvError>
+    where
+        M: Deref<Target = [Line]>,
+    {
+        self.check_joinable(&other.parameters)?;
+        for cell in 0..self.cells.len() {
+            self.saturations += u64::from(self.cells.merge(cell, other.cells.get(cell)));
+        }
+        self.pairs += other.pairs;
+        Ok(())
     }
 
     /// INSERT: adds a pair. The key must not be in the filter. Returns whether there is such a value.
@@ -250,6 +321,27 @@ impl<L: LineArray> KbfMap<L> {
         }
         self.pairs += 1;
         true
+    }
+
+    /// Adds several pairs with values that there are. Cells are fetched before they are written, and computed
+    /// once.
+    pub(super) fn insert_many(&mut self, pairs: &[(u128, u32)]) {
+        let mut writes = [(0, 0); FETCHED_CELLS];
+        for pairs in pairs.chunks(FETCHED_CELLS / self.parameters.hashes as usize) {
+            let mut count = 0;
+            for &(digest, value) in pairs {
+                let decoder = self.decoder(0);
+                for (cell, salt) in self.cells_of(digest) {
+                    self.cells.prefetch(cell);
+                    writes[count] = (cell, decoder.code(value, salt));
+                    count += 1;
+                }
+            }
+            for &(cell, code) in &writes[..count] {
+                self.saturations += u64::from(self.cells.insert(cell, code));
+            }
+        }
+        self.pairs += pairs.len() as u64;
     }
 
     /// UPDATE: changes the value of a key that is there. Nothing happens if there are no such values.

@@ -78,6 +78,7 @@
 //! | `fcf` | fingerprints and values in slots, over the table of [`Fcf`](crate::Fcf) |
 //! | `parameters`, `sizing` | from pairs, values and p to cells and hashes |
 //! | `saved` | stores in a [snapshot](crate::snapshot) |
+//! | [`slab`] | a kBF in bytes that someone else keeps, such as a server |
 //! | `answer`, `stats`, `error` | results |
 //!
 //! What has to be saved of a store are the parameters of its filters, their [bytes](Maplet::bytes) and
@@ -104,6 +105,7 @@ mod maplet;
 mod parameters;
 mod saved;
 mod sizing;
+pub mod slab;
 mod stats;
 mod store;
 mod typed;

@@ -1,5 +1,7 @@
 //! What a key-value store is wanted for, and the parameters that follow from it.
 
+use std::ops::RangeInclusive;
+
 use super::decode::Decoding;
 use super::error::KvError;
 use super::sizing::Shape;
@@ -87,8 +89,8 @@ const VALUES_LEAST: usize = 128;
 const VALUES_MAX: usize = (1 << 24) - 1;
 /// The number of cells of a part is a multiple of this: whole lines, which can be halved four times.
 const PART_CELLS: u32 = 16;
-/// Rates below are not computed reliably.
-const RATE_LEAST: f64 = 1e-12;
+/// Error rates that are possible: smaller ones are not computed reliably.
+pub(super) const RATES: RangeInclusive<f64> = 1e-12..=0.5;
 
 impl KbfParameters {
     /// The parameters that take the least memory.
@@ -154,9 +156,9 @@ impl KbfParameters {
         if pairs == 0 || values == 0 {
             return Err(KvError::Nothing { pairs, values });
         }
-        // Written so that NaN fails too.
-        if !(RATE_LEAST..=0.5).contains(&rate) {
-            return Err(KvError::Rate { rate, least: RATE_LEAST });
+        // NaN is in no range.
+        if !RATES.contains(&rate) {
+            return Err(KvError::Rate { rate, least: *RATES.start() });
         }
         let (family, cell_bits, limit) = match spec.codes {
             CodeChoice::Greedy => (CodeFamily::Greedy, 32, CodeFamily::Greedy.limit()),

@@ -143,34 +143,38 @@ impl SavedMaplet for KbfMap {
     const STRUCTURE: u8 = 0;
 
     fn encode_parameters(&self, out: &mut Encoder<'_>) {
-        let KbfParameters {
-            cells_per_part,
-            hashes,
-            cell_bits,
-            family,
-            values,
-            decoding,
-            salted,
-            hash_key,
-            rate,
-            capacity,
-        } = *self.parameters();
-        let degree = match family {
-            CodeFamily::Greedy => 0,
-            CodeFamily::Algebraic { degree } => degree,
-        };
-        for number in [cells_per_part, hashes, cell_bits, degree, values] {
-            out.u32(number);
-        }
-        out.u8(number_of(decoding));
-        out.u8(salted.into());
-        out.bytes(&hash_key.bits().to_le_bytes());
-        out.f64(rate);
-        out.u64(capacity);
+        encode_kbf(self.parameters(), out);
     }
 }
 
-fn decode_kbf(input: &mut Decoder<'_>) -> Result<KbfParameters, SnapshotError> {
+pub(super) fn encode_kbf(parameters: &KbfParameters, out: &mut Encoder<'_>) {
+    let KbfParameters {
+        cells_per_part,
+        hashes,
+        cell_bits,
+        family,
+        values,
+        decoding,
+        salted,
+        hash_key,
+        rate,
+        capacity,
+    } = *parameters;
+    let degree = match family {
+        CodeFamily::Greedy => 0,
+        CodeFamily::Algebraic { degree } => degree,
+    };
+    for number in [cells_per_part, hashes, cell_bits, degree, values] {
+        out.u32(number);
+    }
+    out.u8(number_of(decoding));
+    out.u8(salted.into());
+    out.bytes(&hash_key.bits().to_le_bytes());
+    out.f64(rate);
+    out.u64(capacity);
+}
+
+pub(super) fn decode_kbf(input: &mut Decoder<'_>) -> Result<KbfParameters, SnapshotError> {
     let [cells_per_part, hashes, cell_bits] = [input.u32()?, input.u32()?, input.u32()?];
     let family = match input.u32()? {
         0 => CodeFamily::Greedy,

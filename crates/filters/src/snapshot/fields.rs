@@ -71,7 +71,7 @@ impl<'a> Encoder<'a> {
 
 impl<'a> Decoder<'a> {
     /// Reads content that begins at this byte of a snapshot.
-    pub(super) fn new(content: &'a [u8], kind: SectionKind, offset: u64) -> Decoder<'a> {
+    pub(crate) fn new(content: &'a [u8], kind: SectionKind, offset: u64) -> Decoder<'a> {
         Decoder { rest: content, kind, offset }
     }
 

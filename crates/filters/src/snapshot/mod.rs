@@ -57,6 +57,7 @@
 //! | `format`, `kind` | the two headers, as bytes; kinds of sections |
 //! | `writer`, `reader` | sections one after another |
 //! | `fields` | the numbers in a section |
+//! | `in_place` | sections of a snapshot in memory, rewritten where they are |
 //! | `crc32c` | the checksum |
 //! | `error` | why a snapshot cannot be loaded |
 //!
@@ -66,6 +67,7 @@ mod crc32c;
 mod error;
 mod fields;
 mod format;
+pub(crate) mod in_place;
 mod kind;
 mod reader;
 mod writer;

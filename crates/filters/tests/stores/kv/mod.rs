@@ -3,6 +3,7 @@
 mod filter;
 mod properties;
 mod rates;
+mod slab;
 mod slow;
 mod store;
 

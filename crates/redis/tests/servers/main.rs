@@ -1,0 +1,13 @@
+//! The module in real servers: Redis and Valkey, whichever are installed.
+//!
+//! Without a server, the tests say so and pass. `scripts/test` installs both.
+
+mod client;
+mod documentation;
+mod fuzz;
+mod hostile;
+mod persistence;
+mod replication;
+mod server;
+mod slabs;
+mod speed;

