@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::answer::Answer;
 use super::cells::{CellFormat, Cells};
 use super::decode::{Decoder, KeyCell};
-use super::error::{KvError, Mismatch};
+use super::error::KvError;
 use super::maplet::Maplet;
 use super::parameters::KbfParameters;
 use crate::codes::{CodeFamily, Codes, DEGREES};
@@ -189,19 +189,7 @@ impl<L: Deref<Target = [Line]>> KbfMap<L> {
 
     /// Why a filter with these parameters cannot be joined with this one.
     pub fn check_joinable(&self, other: &KbfParameters) -> Result<(), KvError> {
-        let own = &self.parameters;
-        let differ = [
-            (own.hashes != other.hashes, Mismatch::Hashes),
-            (own.cells_per_part != other.cells_per_part, Mismatch::Cells),
-            (own.cell_bits != other.cell_bits, Mismatch::CellBits),
-            (own.family != other.family || own.values != other.values, Mismatch::Codes),
-            (own.salted != other.salted, Mismatch::Salt),
-            (own.hash_key != other.hash_key, Mismatch::HashKey),
-        ];
-        match differ.into_iter().find(|(differs, _)| *differs) {
-            Some((_, what)) => Err(KvError::Different(what)),
-            None => Ok(()),
-        }
+        self.parameters.check_joinable(other)
     }
 
     /// The key's cells and their salts. The i-th word of the digest's stream has the position in its

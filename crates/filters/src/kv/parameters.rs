@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use super::decode::Decoding;
-use super::error::KvError;
+use super::error::{KvError, Mismatch};
 use super::sizing::Shape;
 use crate::codes::{CodeFamily, GREEDY_CODES};
 use crate::digest::HashKey;
@@ -93,6 +93,22 @@ const PART_CELLS: u32 = 16;
 pub(super) const RATES: RangeInclusive<f64> = 1e-12..=0.5;
 
 impl KbfParameters {
+    /// Why a filter with the other parameters cannot be joined with one of these.
+    pub(super) fn check_joinable(&self, other: &KbfParameters) -> Result<(), KvError> {
+        let differ = [
+            (self.hashes != other.hashes, Mismatch::Hashes),
+            (self.cells_per_part != other.cells_per_part, Mismatch::Cells),
+            (self.cell_bits != other.cell_bits, Mismatch::CellBits),
+            (self.family != other.family || self.values != other.values, Mismatch::Codes),
+            (self.salted != other.salted, Mismatch::Salt),
+            (self.hash_key != other.hash_key, Mismatch::HashKey),
+        ];
+        match differ.into_iter().find(|(differs, _)| *differs) {
+            Some((_, what)) => Err(KvError::Different(what)),
+            None => Ok(()),
+        }
+    }
+
     /// The parameters that take the least memory.
     pub fn new(spec: &KvSpec) -> Result<KbfParameters, KvError> {
         let mut found = KbfParameters::unsized_for(spec)?;

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
-use crate::frames::{self, ETHERTYPE_IPV4, ETHERTYPE_IPV6, Ipv4, TCP};
+use crate::capture::frames::{self, ETHERTYPE_IPV4, ETHERTYPE_IPV6, Ipv4, TCP};
 
 /// A segment with random flags and options, or something that is no TCP.
 fn transport() -> impl Strategy<Value = (u8, Vec<u8>)> {

@@ -3,8 +3,8 @@
 use acsm::flow::TcpFlags;
 use acsm_filters::Backend;
 
-use crate::admission::{alert_of, plan, replay};
-use crate::segments::{ACK, Ends, Segment, capture};
+use crate::engine::admission::{alert_of, plan, replay};
+use crate::engine::segments::{ACK, Ends, Segment, capture};
 
 const CONNECTIONS: u32 = 300;
 const PENDING: Option<u64> = Some(64 << 10);

@@ -4,7 +4,7 @@ use acsm::capture::LinkType;
 use acsm::capture::parse::Skip;
 
 use super::{assert_tcp, parse, parse_closed};
-use crate::frames::*;
+use crate::capture::frames::*;
 
 const RAW: LinkType = LinkType::RAW;
 

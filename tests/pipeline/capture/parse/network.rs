@@ -5,7 +5,7 @@ use acsm::capture::parse::Skip;
 use acsm::flow::TcpFlags;
 
 use super::{OPEN, assert_tcp, assert_tcp_before, parse, parse_cut};
-use crate::frames::*;
+use crate::capture::frames::*;
 
 const RAW: LinkType = LinkType::RAW;
 

@@ -9,9 +9,9 @@ use acsm::machine::{Preset, Rules};
 use acsm_filters::{Backend, Budget};
 use acsm_test_support::repository;
 
-use crate::admission::{LONG_LIVED, PROBES, captures, flood, plan, replay};
-use crate::segments::{ACK, Ends, SYN_ACK, Segment, capture};
-use crate::workers::outcome;
+use crate::engine::admission::{LONG_LIVED, PROBES, captures, flood, plan, replay};
+use crate::engine::segments::{ACK, Ends, SYN_ACK, Segment, capture};
+use crate::engine::workers::outcome;
 
 const DIRECTED: [FlowKeyKind; 2] = [FlowKeyKind::Pair, FlowKeyKind::FiveTuple];
 const PENDING: Option<u64> = Some(64 << 10);

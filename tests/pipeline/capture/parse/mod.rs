@@ -9,7 +9,7 @@ use acsm::capture::{Frame, LinkType};
 use acsm::flow::{Packet, TcpFlags};
 use acsm::time::Timestamp;
 
-use crate::frames;
+use crate::capture::frames;
 
 const OPEN: ParseOptions = ParseOptions { no_tunnels: false };
 const CLOSED: ParseOptions = ParseOptions { no_tunnels: true };

@@ -17,8 +17,8 @@ use acsm_test_support::corpus::Corpus;
 use acsm_test_support::plans::replay_plan;
 use acsm_test_support::repository;
 
-use crate::generated::generated;
-use crate::workers::Kept;
+use crate::engine::generated::generated;
+use crate::engine::workers::Kept;
 
 /// What an operator runs, with an idle timeout as long as an epoch of the pending table.
 pub fn plan(backend: Backend, flows: u64, pending: Option<u64>) -> RunPlan {

@@ -16,7 +16,7 @@ use acsm::time::NANOS_PER_SEC;
 use acsm_filters::{Backend, StoreSpec};
 use acsm_test_support::plans::{NullSink, replay_plan};
 
-use crate::generated::generated;
+use crate::engine::generated::generated;
 
 /// The beginnings and ends of overloads in a run.
 #[derive(Debug, Default)]

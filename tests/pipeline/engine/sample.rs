@@ -15,7 +15,7 @@ use acsm::time::NANOS_PER_SEC;
 use acsm_filters::{Backend, Budget, Expire, HashKey, KbfDecode, StoreSpec};
 use acsm_test_support::plans::{NullSink, replay_plan};
 
-use crate::generated::generated;
+use crate::engine::generated::generated;
 
 /// Every flow of a trace is in a sample of this size.
 const EVERY_FLOW: u64 = 1 << 24;

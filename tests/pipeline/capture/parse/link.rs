@@ -4,7 +4,7 @@ use acsm::capture::LinkType;
 use acsm::capture::parse::Skip;
 
 use super::{assert_tcp, assert_tcp_before, parse, parse_closed};
-use crate::frames::*;
+use crate::capture::frames::*;
 
 #[test]
 fn ethernet_with_any_stack_of_tags() {

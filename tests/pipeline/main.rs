@@ -1,0 +1,4 @@
+//! From bytes to alerts, by the library.
+
+mod capture;
+mod engine;
