@@ -8,6 +8,7 @@
 //! | `seed_args` | the seed, by default that of the input |
 //! | `alert_destination` | where alerts go, by the options |
 //! | `config` | options from a file |
+//! | `pairs` | keys and pairs as they are read, looked up and changed: `kv` and `cluster` |
 //! | `output`, `stderr`, `progress` | standard output for data, standard error for messages and progress |
 //! | `signals` | stopping and reloading by signals |
 //!
@@ -26,6 +27,7 @@ mod kv;
 mod live;
 mod man;
 mod output;
+mod pairs;
 mod plan;
 mod presets;
 mod progress;
