@@ -232,6 +232,19 @@ impl LineTable<OwnedLines> {
     pub(crate) fn new_in(arena: &Arena, lines: usize) -> Result<Self, StoreError> {
         Ok(LineTable::of(allocate_in(arena, lines, EMPTY)?, Usage::default()))
     }
+
+    /// Lines with a copy of these bytes, whose fields `usage` counts.
+    pub(crate) fn copied(
+        bytes: &[u8],
+        lines: usize,
+        usage: impl FnOnce(&[Line]) -> Usage,
+    ) -> Result<Self, StoreError> {
+        check_length(bytes, lines)?;
+        let mut copy = allocate_in(&Arena::default(), lines, EMPTY)?;
+        copy.as_flattened_mut().copy_from_slice(bytes);
+        let usage = usage(&copy);
+        Ok(LineTable::of(copy, usage))
+    }
 }
 
 impl<'a> LineTable<&'a mut [Line]> {
@@ -241,13 +254,18 @@ impl<'a> LineTable<&'a mut [Line]> {
         lines: usize,
         usage: impl FnOnce(&[Line]) -> Usage,
     ) -> Result<Self, StoreError> {
-        let (needed, given) = (lines.saturating_mul(LINE_BYTES), bytes.len());
-        if needed != given {
-            return Err(StoreError::WrongLength { needed, given });
-        }
+        check_length(bytes, lines)?;
         let (lines, _) = bytes.as_chunks_mut();
         let usage = usage(lines);
         Ok(LineTable::of(lines, usage))
+    }
+}
+
+/// Whether the bytes are those of this number of lines.
+fn check_length(bytes: &[u8], lines: usize) -> Result<(), StoreError> {
+    match (lines.saturating_mul(LINE_BYTES), bytes.len()) {
+        (needed, given) if needed != given => Err(StoreError::WrongLength { needed, given }),
+        _ => Ok(()),
     }
 }
 
@@ -272,21 +290,6 @@ impl<L: LineArray> LineTable<L> {
 
     pub(crate) fn as_lines(&self) -> &[Line] {
         &self.lines
-    }
-
-    /// Replaces all lines by as many others, whose fields `usage` counts.
-    pub(crate) fn set_lines(
-        &mut self,
-        bytes: &[u8],
-        usage: impl FnOnce(&[Line]) -> Usage,
-    ) -> Result<(), StoreError> {
-        let (needed, given) = (size_of_val::<[Line]>(&self.lines), bytes.len());
-        if needed != given {
-            return Err(StoreError::WrongLength { needed, given });
-        }
-        self.lines.as_flattened_mut().copy_from_slice(bytes);
-        self.usage = usage(&self.lines);
-        Ok(())
     }
 
     /// Starts loading a line.

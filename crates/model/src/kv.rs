@@ -7,15 +7,19 @@
 //!
 //! # Notation
 //!
-//! λ = kn/m, the load; p_j the probability that j other keys are on a cell, Poisson with mean λ; V values
-//! with codes of P bits; q = C(V, 2) / 2^P, the part of all words that is the sum of two codes.
+//! λ = kn/m, the load; p_j the probability that j other keys are on a cell, Poisson with mean λ; V codes of P
+//! bits, one per value; q = C(V, 2) / 2^P, the part of all words that is the sum of two codes; A values in
+//! use, at most V.
 //!
 //! # Implementation
 //!
 //! A key is undecided if a wrong value survives all of its cells. A cell with one other key leaves one
 //! wrong value, each with probability 1/V, or all if the two codes are equal. Of a cell with two others a
 //! wrong value survives if the rest is the sum of two codes by chance, q, or because two of the four
-//! codes involved are equal, 5/V (the wrong one and this key's are not). More keys exclude nothing.
+//! codes involved are equal, 5/V (the wrong one and this key's are not). More keys exclude nothing. Joint
+//! decoding leaves out values that are not in use, so there are A − 1 wrong ones; the papers' options
+//! compare all V. If no cell has fewer than three keys, joint decoding tries every value in use, but only
+//! up to 2^14 of them: with more it decides nothing.
 
 use crate::bloom::{cell_has, cell_has_at_least};
 use crate::special::power;
@@ -39,11 +43,20 @@ pub enum Decoding {
 /// use acsm_model::kv::{Decoding, KeyValueFilter};
 ///
 /// // Six cells per key and pair, 3,000 values, codes of 28 bits.
-/// let filter = KeyValueFilter { hashes: 6, load: 1.0, values: 3000.0, code_bits: 28.0 };
+/// let filter = KeyValueFilter {
+///     hashes: 6,
+///     load: 1.0,
+///     values: 3000.0,
+///     assigned: 3000.0,
+///     code_bits: 28.0,
+/// };
 /// assert!(filter.undecided(Decoding::Joint) < 4e-5);
 /// assert!(filter.undecided(Decoding::Option2) > 3e-4);
 /// assert!(filter.false_positive(Decoding::Joint) < 1e-7);
 /// assert!(filter.false_positive(Decoding::Option2) > 0.06);
+///
+/// let few = KeyValueFilter { assigned: 10.0, ..filter };
+/// assert!(few.undecided(Decoding::Joint) < 1e-5);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct KeyValueFilter {
@@ -51,11 +64,16 @@ pub struct KeyValueFilter {
     pub hashes: usize,
     /// λ = kn/m: keys per cell.
     pub load: f64,
-    /// V: values.
+    /// V: codes, and so the most values.
     pub values: f64,
+    /// A: values in use.
+    pub assigned: f64,
     /// P: bits of a code.
     pub code_bits: f64,
 }
+
+/// The most values that joint decoding tries one by one.
+const ENUMERATED_MAX: f64 = (1 << 14) as f64;
 
 impl KeyValueFilter {
     /// The probability that the value of a key in the filter is not decided.
@@ -68,10 +86,12 @@ impl KeyValueFilter {
         let without_threes = crowded + two;
         let with_threes = crowded + two * survives;
         let no_pair = self.all(without_threes);
-        let same_pair = |rest: f64| {
-            let wrong = (self.values - 1.0).max(0.0);
-            wrong * (self.all(one / self.values + rest) - self.all(rest))
+        let wrong = match decoding {
+            Decoding::Joint => self.assigned - 1.0,
+            _ => self.values - 1.0,
         };
+        let same_pair =
+            |rest: f64| wrong.max(0.0) * (self.all(one / self.values + rest) - self.all(rest));
         let undecided = match decoding {
             Decoding::Option1 => no_pair + same_pair(without_threes),
             Decoding::Option2 => no_pair + same_pair(with_threes),
@@ -80,7 +100,6 @@ impl KeyValueFilter {
                 no_pair + none + survives * (any - none)
             }
             Decoding::Joint => {
-                let wrong = self.values - 1.0;
                 self.some_survive(crowded, two, survives, wrong) + same_pair(with_threes)
             }
         };
@@ -100,8 +119,8 @@ impl KeyValueFilter {
         let crowded = cell_has_at_least(4, self.load) + two / self.values;
         let rest = crowded + three * survives;
         let anchored = self.all((one + 2.0 * two) / self.values + rest) - self.all(rest);
-        let candidates = self.values * anchored;
-        bloom.min(self.some_survive(crowded, three, survives, self.values) + candidates).max(0.0)
+        let candidates = self.assigned * anchored;
+        bloom.min(self.some_survive(crowded, three, survives, self.assigned) + candidates).max(0.0)
     }
 
     /// The probability that a wrong value survives a cell with three codes.
@@ -110,14 +129,18 @@ impl KeyValueFilter {
         (pair_sums + coincidences / self.values).min(1.0)
     }
 
-    /// All cells are crowded or have three codes, and one of `values` survives all of the latter.
+    /// All cells are crowded or have three codes, and one of `values` survives all of the latter, or they
+    /// are too many to be tried.
     fn some_survive(&self, crowded: f64, three: f64, survives: f64, values: f64) -> f64 {
         let hashes = self.hashes as f64;
         let mut ways = 1.0;
         let mut sum = 0.0;
         for threes in 0..=self.hashes {
             let one = power(survives, threes);
-            let some = -(values.max(0.0) * (-one.min(1.0 - 1e-16)).ln_1p()).exp_m1();
+            let some = match self.assigned > ENUMERATED_MAX {
+                true => 1.0,
+                false => -(values.max(0.0) * (-one.min(1.0 - 1e-16)).ln_1p()).exp_m1(),
+            };
             sum += ways * power(three, threes) * power(crowded, self.hashes - threes) * some;
             ways *= (hashes - threes as f64) / (threes as f64 + 1.0);
         }

@@ -22,7 +22,7 @@ Examples:
   acsm kv info groups.kv --json | jq .predicted
   acsm kv info groups.kv --check products.tsv      errors measured, with what it was made from
 
-Predicted are the errors with the pairs that are in the store now, if all values are in use.";
+Predicted are the errors with the pairs and the values that are in the store now.";
 
 /// Show what a store holds and takes, and its errors: predicted, and measured with --check
 #[derive(Debug, Args)]

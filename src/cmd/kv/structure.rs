@@ -39,8 +39,8 @@ pub trait Described: SavedMaplet {
     /// What it is.
     fn structure(&self) -> Structure;
 
-    /// The errors with the pairs that are in it now, if all values are in use: fewer are confused less.
-    fn predicted(&self) -> Predicted;
+    /// The errors with the pairs that are in it now and this number of values in use.
+    fn predicted(&self, assigned: usize) -> Predicted;
 }
 
 impl Described for KbfMap {
@@ -62,7 +62,7 @@ impl Described for KbfMap {
         }
     }
 
-    fn predicted(&self) -> Predicted {
+    fn predicted(&self, assigned: usize) -> Predicted {
         let parameters = self.parameters();
         let decoding = match parameters.decoding {
             Decoding::Joint => kv::Decoding::Joint,
@@ -74,6 +74,7 @@ impl Described for KbfMap {
             hashes: parameters.hashes as usize,
             load: parameters.load(self.pairs()),
             values: parameters.values.into(),
+            assigned: assigned as f64,
             code_bits: parameters.code_bits().into(),
         };
         Predicted {
@@ -100,18 +101,21 @@ impl Described for FcfMap {
         }
     }
 
-    /// Keys that look alike are taken to have different values, as most do where there are many values.
-    fn predicted(&self) -> Predicted {
+    /// Keys that look alike have different values, unless chance gave them the same: as if all values
+    /// were equally frequent.
+    fn predicted(&self, assigned: usize) -> Predicted {
         let fingerprints = self.parameters().fingerprints() as f64;
         let alike = fcf::errors_among(fingerprints, self.load(), &StateMix::even(2)).of_absent();
-        Predicted { false_positive_rate: alike, undecided_rate: alike }
+        let differ = 1.0 - 1.0 / assigned.max(1) as f64;
+        Predicted { false_positive_rate: alike, undecided_rate: alike * differ }
     }
 }
 
 /// The errors of a whole store: every filter is asked about every key.
 pub fn predicted<M: Described>(store: &KvStore<M>) -> Predicted {
-    let filters: Vec<(f64, Predicted)> =
-        store.filters().iter().map(|filter| (filter.pairs() as f64, filter.predicted())).collect();
+    let assigned = store.values().len();
+    let of_filter = |filter: &M| (filter.pairs() as f64, filter.predicted(assigned));
+    let filters: Vec<(f64, Predicted)> = store.filters().iter().map(of_filter).collect();
     let silent = |predicted: &Predicted| 1.0 - predicted.false_positive_rate;
     // None of the filters but the one with this number has anything to say about a key.
     let others_silent = |at: usize| -> f64 {

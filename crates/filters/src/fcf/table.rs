@@ -23,13 +23,27 @@ impl FcfTable {
     /// At least `slots` empty slots of `slot_bits`, at most 56, for `values` values.
     pub(crate) fn new(slots: usize, slot_bits: u32, values: usize) -> Result<FcfTable, StoreError> {
         let slots = Slots::new_in(&Arena::default(), slots, slot_bits)?;
+        Ok(FcfTable::of(slots, slot_bits, values))
+    }
+
+    /// The same with a copy of these [lines](Self::lines).
+    pub(crate) fn from_bytes(
+        bytes: &[u8],
+        slots: usize,
+        slot_bits: u32,
+        values: usize,
+    ) -> Result<FcfTable, StoreError> {
+        Ok(FcfTable::of(Slots::copied(bytes, slots, slot_bits)?, slot_bits, values))
+    }
+
+    fn of(slots: Slots<false>, slot_bits: u32, values: usize) -> FcfTable {
         let places = Places {
             states: values.max(1) as u64,
             fingerprints: fcf_fingerprints(slot_bits, values.max(1)),
             lines: slots.lines(),
             slots_per_line: slots.slots_per_line(),
         };
-        Ok(FcfTable { places, slots, allowance: SearchAllowance::FULL })
+        FcfTable { places, slots, allowance: SearchAllowance::FULL }
     }
 
     /// Slots in use.
@@ -44,11 +58,6 @@ impl FcfTable {
 
     pub(crate) fn lines(&self) -> &[Line] {
         self.slots.as_lines()
-    }
-
-    /// Replaces all lines by others of the same table.
-    pub(crate) fn set_lines(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
-        self.slots.set_lines(bytes)
     }
 
     /// Starts loading both windows of a key.

@@ -183,6 +183,15 @@ impl<const TIMED: bool> Slots<TIMED> {
     }
 }
 
+impl Slots<false> {
+    /// At least `slots` slots of this width, as they are in `bytes`, which are copied.
+    pub(super) fn copied(bytes: &[u8], slots: usize, slot_bits: u32) -> Result<Self, StoreError> {
+        let format = Format::new(slot_bits, false);
+        let table = LineTable::copied(bytes, format.lines(slots), |lines| format.usage_of(lines))?;
+        Ok(Slots { table, format, marks_from: None })
+    }
+}
+
 impl<'a, const TIMED: bool> Slots<TIMED, &'a mut [Line]> {
     /// At least `slots` slots of this width, as they are in `bytes`.
     pub(super) fn over(
@@ -207,12 +216,6 @@ impl<const TIMED: bool, L: LineArray> Slots<TIMED, L> {
 
     pub(super) fn as_lines(&self) -> &[Line] {
         self.table.as_lines()
-    }
-
-    /// Replaces all lines by others of a table like this.
-    pub(super) fn set_lines(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
-        let format = self.format;
-        self.table.set_lines(bytes, |lines| format.usage_of(lines))
     }
 
     /// Slots in use and slots that aged.

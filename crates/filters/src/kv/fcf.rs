@@ -5,7 +5,6 @@ use super::error::KvError;
 use super::maplet::Maplet;
 use super::parameters::KvSpec;
 use crate::digest::HashKey;
-use crate::error::StoreError;
 use crate::fcf::FcfTable;
 use crate::spec::{Expire, MEMORY_LIMIT_BYTES, fcf_fingerprints, fcf_slots_per_line};
 
@@ -107,27 +106,17 @@ pub struct FcfMap {
 impl FcfMap {
     /// An empty table.
     pub fn new(parameters: FcfParameters) -> Result<FcfMap, KvError> {
-        let FcfParameters { slots, slot_bits, values, .. } = parameters;
-        let has_values = values > 0 && values as usize <= FCF_VALUES_MAX;
-        if !has_values || parameters.fingerprints() == 0 {
-            return Err(KvError::Inconsistent);
-        }
-        let too_large = KvError::TooLarge { bytes: slots as f64, limit: MEMORY_LIMIT_BYTES };
-        let slots =
-            usize::try_from(slots).ok().filter(|&slots| slots < 1 << 36).ok_or(too_large)?;
+        let slots = slots_of(&parameters)?;
+        let FcfParameters { slot_bits, values, .. } = parameters;
         Ok(FcfMap { parameters, table: FcfTable::new(slots, slot_bits, values as usize)? })
     }
 
     /// The table with these contents: what [`bytes`](Maplet::bytes) of another were.
     pub fn from_parts(parameters: FcfParameters, bytes: &[u8]) -> Result<FcfMap, KvError> {
-        let needed = parameters.slots.saturating_mul(parameters.slot_bits.into()) / 8;
-        if (bytes.len() as u64) < needed {
-            let (needed, given) = (needed as usize, bytes.len());
-            return Err(StoreError::WrongLength { needed, given }.into());
-        }
-        let mut map = FcfMap::new(parameters)?;
-        map.table.set_lines(bytes)?;
-        Ok(map)
+        let slots = slots_of(&parameters)?;
+        let FcfParameters { slot_bits, values, .. } = parameters;
+        let table = FcfTable::from_bytes(bytes, slots, slot_bits, values as usize)?;
+        Ok(FcfMap { parameters, table })
     }
 
     /// What it was made with.
@@ -138,6 +127,20 @@ impl FcfMap {
     /// The part of the slots in use.
     pub fn load(&self) -> f64 {
         self.table.occupied() as f64 / self.table.len() as f64
+    }
+}
+
+/// The slots of a table, if its parameters make sense.
+fn slots_of(parameters: &FcfParameters) -> Result<usize, KvError> {
+    let FcfParameters { slots, values, .. } = *parameters;
+    let has_values = values > 0 && values as usize <= FCF_VALUES_MAX;
+    if !has_values || parameters.fingerprints() == 0 {
+        return Err(KvError::Inconsistent);
+    }
+    let bytes = slots as f64 * f64::from(parameters.slot_bits) / 8.0;
+    match usize::try_from(slots) {
+        Ok(slots) if bytes <= MEMORY_LIMIT_BYTES as f64 => Ok(slots),
+        _ => Err(KvError::TooLarge { bytes, limit: MEMORY_LIMIT_BYTES }),
     }
 }
 

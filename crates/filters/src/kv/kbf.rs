@@ -49,12 +49,11 @@ impl KbfMap {
     /// CREATE: an empty filter.
     pub fn new(parameters: KbfParameters) -> Result<KbfMap, KvError> {
         bytes_of(&parameters)?;
-        let codes = Codes::new(parameters.family, parameters.values as usize)?;
-        KbfMap::sharing(parameters, Arc::new(codes))
+        KbfMap::with_codes(parameters, codes_of(&parameters)?)
     }
 
-    /// An empty filter with codes that others use as well.
-    fn sharing(parameters: KbfParameters, codes: Arc<Codes>) -> Result<KbfMap, KvError> {
+    /// An empty filter with codes that others may share.
+    fn with_codes(parameters: KbfParameters, codes: Arc<Codes>) -> Result<KbfMap, KvError> {
         let format = format_of(&parameters);
         let cells = Cells::new(format, parameters.cells())?;
         Ok(KbfMap { parameters, codes, format, cells, pairs: 0, saturations: 0 })
@@ -66,22 +65,29 @@ impl KbfMap {
         pairs: u64,
         bytes: &[u8],
     ) -> Result<KbfMap, KvError> {
-        let needed = bytes_of(&parameters)?;
-        if bytes.len() != needed {
-            let given = bytes.len();
-            return Err(StoreError::WrongLength { needed, given }.into());
-        }
-        let mut filter = KbfMap::new(parameters)?;
-        filter.cells.bytes_mut().copy_from_slice(bytes);
-        filter.pairs = pairs;
-        filter.saturations = filter.cells.usage().1;
-        Ok(filter)
+        check_bytes(&parameters, bytes)?; // before anything is allocated
+        let empty = KbfMap::with_codes(parameters, codes_of(&parameters)?)?;
+        Ok(empty.with_contents(pairs, bytes))
+    }
+
+    /// The same with the parameters of this filter, and the same codes in memory.
+    pub fn another_from_parts(&self, pairs: u64, bytes: &[u8]) -> Result<KbfMap, KvError> {
+        check_bytes(&self.parameters, bytes)?;
+        Ok(self.another()?.with_contents(pairs, bytes))
+    }
+
+    /// Replaces the contents by as many bytes.
+    fn with_contents(mut self, pairs: u64, bytes: &[u8]) -> KbfMap {
+        self.cells.bytes_mut().copy_from_slice(bytes);
+        self.pairs = pairs;
+        self.saturations = self.cells.usage().1;
+        self
     }
 
     /// COMPRESS: the same pairs in half of the cells, with the errors of twice the load. Each two
     /// neighbouring cells become one, as if the filter had been made with half of the cells.
     pub fn compressed(&self) -> Result<KbfMap, KvError> {
-        let mut half = KbfMap::sharing(self.parameters.halved()?, Arc::clone(&self.codes))?;
+        let mut half = KbfMap::with_codes(self.parameters.halved()?, Arc::clone(&self.codes))?;
         for cell in 0..self.cells.len() {
             half.saturations += u64::from(half.cells.merge(cell / 2, self.cells.get(cell)));
         }
@@ -100,7 +106,7 @@ impl<'a> KbfMap<&'a mut [Line]> {
         bytes_of(&parameters)?;
         let format = format_of(&parameters);
         let cells = Cells::over(bytes, format, parameters.cells())?;
-        let codes = Arc::new(Codes::new(parameters.family, parameters.values as usize)?);
+        let codes = codes_of(&parameters)?;
         let saturations = cells.usage().1;
         Ok(KbfMap { parameters, codes, format, cells, pairs, saturations })
     }
@@ -108,6 +114,18 @@ impl<'a> KbfMap<&'a mut [Line]> {
 
 fn format_of(parameters: &KbfParameters) -> CellFormat {
     CellFormat::new(parameters.cell_bits, parameters.family.bits())
+}
+
+fn codes_of(parameters: &KbfParameters) -> Result<Arc<Codes>, KvError> {
+    Ok(Arc::new(Codes::new(parameters.family, parameters.values as usize)?))
+}
+
+/// Whether these are as many bytes as such a filter has.
+fn check_bytes(parameters: &KbfParameters, bytes: &[u8]) -> Result<(), KvError> {
+    match (bytes_of(parameters)?, bytes.len()) {
+        (needed, given) if needed != given => Err(StoreError::WrongLength { needed, given }.into()),
+        _ => Ok(()),
+    }
 }
 
 /// The bytes of a filter, if its parameters make sense.
@@ -261,7 +279,7 @@ impl<L: LineArray> KbfMap<L> {
 
 impl Maplet for KbfMap {
     fn another(&self) -> Result<Self, KvError> {
-        KbfMap::sharing(self.parameters, Arc::clone(&self.codes))
+        KbfMap::with_codes(self.parameters, Arc::clone(&self.codes))
     }
 
     fn hash_key(&self) -> HashKey {

@@ -55,9 +55,10 @@
 //!   distribution of values.
 //! * What breaks this: a key inserted twice ([`inserts_of_present`](KvStats::inserts_of_present) counts
 //!   insertions of keys that seem to be there), and an update or a deletion of a key that is not in the
-//!   store but is a false positive, which damages the keys it shares cells with. The latter cannot be made
-//!   safe in a structure that does not store its keys (see arXiv 2412.19249): whoever updates or deletes
-//!   has to know that the key is there.
+//!   store but is a false positive, which damages the keys it shares cells with. Neither can be made safe in
+//!   a structure of about this size: one that allows duplicate insertions or deletions of absent keys takes
+//!   about half the bits of the exact set, or more (Agarwala and Even). Whoever updates or deletes has to
+//!   know that the key is there.
 //! * An update or a deletion needs the old value. Where that is undecided, nothing is written, the
 //!   caller is told ([`Write::Undecided`]) and it is counted; the key keeps its value. A counter at its
 //!   maximum stays there: its cell says nothing any more, which costs accuracy and is counted.
@@ -90,7 +91,8 @@
 //! Machines* (INFOCOM 2014), and *kBF: Towards Approximate and Bloom Filter based Key-Value Storage for
 //! Cloud Computing Systems* (IEEE Transactions on Cloud Computing), "the papers". Joint decoding, salt and
 //! algebraic codes are not theirs. Bender et al., *Time To Replace Your Filter: How Maplets Simplify System
-//! Design* (arXiv 2510.05518).
+//! Design* (arXiv 2510.05518). Agarwala, Even, *A Space Lower Bound for Approximate Membership with Duplicate
+//! Insertions or Deletions of Nonelements* (arXiv 2412.19249).
 
 mod answer;
 mod cells;

@@ -63,12 +63,15 @@ impl LoadedKv {
         Ok(if structure == KbfMap::STRUCTURE {
             let kbf = decode_kbf(&mut parameters)?;
             parameters.finish()?;
-            let make = |pairs: u64, bytes: &[u8]| KbfMap::from_parts(kbf, pairs, bytes);
+            let make = |first: Option<&KbfMap>, pairs, bytes: &[u8]| match first {
+                Some(first) => first.another_from_parts(pairs, bytes),
+                None => KbfMap::from_parts(kbf, pairs, bytes),
+            };
             LoadedKv::Kbf(load_rest(input, (kbf.values, kbf.hash_key), filters, make)?)
         } else {
             let fcf = decode_fcf(&mut parameters)?;
             parameters.finish()?;
-            let make = |_pairs: u64, bytes: &[u8]| FcfMap::from_parts(fcf, bytes);
+            let make = |_: Option<&FcfMap>, _pairs, bytes: &[u8]| FcfMap::from_parts(fcf, bytes);
             LoadedKv::Fcf(load_rest(input, (fcf.values, fcf.hash_key), filters, make)?)
         })
     }
@@ -104,12 +107,13 @@ impl<M: SavedMaplet> KvStore<M> {
 }
 
 /// Values first: they take memory in proportion to the number of values that the parameters claim, and
-/// are read completely before any is allocated.
+/// are read completely before any is allocated. `make` makes a filter of its pairs and bytes, given the
+/// first filter if there is one already.
 fn load_rest<R: Read, M: Maplet>(
     input: &mut SnapshotReader<R>,
     (values_max, hash_key): (u32, HashKey),
     filters: u32,
-    make: impl Fn(u64, &[u8]) -> Result<M, KvError>,
+    make: impl Fn(Option<&M>, u64, &[u8]) -> Result<M, KvError>,
 ) -> Result<KvStore<M>, KvLoadError> {
     let section = input.section(VALUES)?;
     let mut content = section.decoder();
@@ -123,13 +127,14 @@ fn load_rest<R: Read, M: Maplet>(
     }
     content.finish()?;
     let values = ValueTable::from_parts(values_max as usize, hash_key, &values, secondary)?;
-    let mut loaded = vec![];
+    let mut loaded: Vec<M> = vec![];
     for _ in 0..filters {
         let section = input.section(FILTER)?;
         let mut content = section.decoder();
         let pairs = content.count("the number of pairs")?;
         let bytes = content.bytes(content.remaining())?;
-        loaded.push(make(pairs, bytes)?);
+        let filter = make(loaded.first(), pairs, bytes)?;
+        loaded.push(filter);
     }
     Ok(KvStore::from_parts(loaded, values)?)
 }
@@ -183,7 +188,7 @@ fn decode_kbf(input: &mut Decoder<'_>) -> Result<KbfParameters, SnapshotError> {
         salted: input.checked("whether codes are salted", Decoder::u8, |&salted| salted <= 1)? == 1,
         hash_key: HashKey::from_bits(u128::from_le_bytes(input.array()?)),
         rate: input.f64()?,
-        capacity: input.count("the capacity")?,
+        capacity: decode_capacity(input)?,
     })
 }
 
@@ -209,8 +214,14 @@ fn decode_fcf(input: &mut Decoder<'_>) -> Result<FcfParameters, SnapshotError> {
         values: input.u32()?,
         hash_key: HashKey::from_bits(u128::from_le_bytes(input.array()?)),
         rate: input.f64()?,
-        capacity: input.count("the capacity")?,
+        capacity: decode_capacity(input)?,
     })
+}
+
+/// With a capacity of 0, every insertion would add a filter.
+fn decode_capacity(input: &mut Decoder<'_>) -> Result<u64, SnapshotError> {
+    let what = "the capacity";
+    input.checked(what, |input| input.count(what), |&capacity| capacity > 0)
 }
 
 /// The number of a decoding in snapshots.

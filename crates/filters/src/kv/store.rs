@@ -8,11 +8,12 @@ use super::maplet::Maplet;
 use super::parameters::{KbfParameters, KvSpec};
 use super::stats::{KvBytes, KvStats};
 use super::values::ValueTable;
+use crate::memory::prefetch;
 
 /// Keys have fewer bytes, and at least one.
 pub const KEY_BYTES_LIMIT: usize = 1 << 20;
 
-/// How many keys of a batch are fetched together.
+/// How many keys are fetched together.
 const BATCH: usize = 32;
 
 /// An approximate key-value store over maplets, [`KbfMap`] unless told otherwise.
@@ -147,15 +148,17 @@ impl<M: Maplet> KvStore<M> {
         }
     }
 
-    /// The answers about several keys, in their order. Cells are fetched before they are read, which is
-    /// faster for stores beyond the cache.
+    /// The answers about several keys, in their order. Keys and cells are fetched before they are read, which
+    /// is faster for keys and stores beyond the cache.
     pub fn query_many<'s, K: AsRef<[u8]>>(
         &'s self,
         keys: &[K],
         mut each: impl FnMut(usize, Answer<&'s [u8]>),
     ) {
         let mut digests = [None; BATCH];
-        for (batch, keys) in keys.chunks(BATCH).enumerate() {
+        prefetch_keys(keys.iter().take(BATCH));
+        for (batch, (keys, next_keys)) in batches(keys).enumerate() {
+            prefetch_keys(next_keys.iter());
             for (digest, key) in digests.iter_mut().zip(keys) {
                 *digest = check_key(key.as_ref()).ok().map(|()| self.digest(key.as_ref()));
                 self.prefetch(*digest);
@@ -175,14 +178,16 @@ impl<M: Maplet> KvStore<M> {
         self.insert_index(self.digest(key), index)
     }
 
-    /// Adds several pairs, in their order, up to the first that is refused. Cells are fetched before they
-    /// are written.
+    /// Adds several pairs, in their order, up to the first that is refused. Keys and cells are fetched before
+    /// they are read.
     pub fn insert_many<K: AsRef<[u8]>, V: AsRef<[u8]>>(
         &mut self,
         pairs: &[(K, V)],
     ) -> Result<(), KvError> {
         let mut digests = [0; BATCH];
-        for pairs in pairs.chunks(BATCH) {
+        prefetch_keys(pairs.iter().take(BATCH).map(|(key, _)| key));
+        for (pairs, next_pairs) in batches(pairs) {
+            prefetch_keys(next_pairs.iter().map(|(key, _)| key));
             for (digest, (key, _)) in digests.iter_mut().zip(pairs) {
                 *digest = self.digest(key.as_ref());
                 self.prefetch(Some(*digest));
@@ -333,6 +338,21 @@ impl<M: Maplet> KvStore<M> {
     #[inline]
     fn digest(&self, key: &[u8]) -> u128 {
         self.filters.first().map_or(0, |filter| filter.hash_key().digest_bytes(key))
+    }
+}
+
+/// Batches, each with the one that follows it.
+fn batches<T>(items: &[T]) -> impl Iterator<Item = (&[T], &[T])> {
+    let next = items.chunks(BATCH).skip(1).chain([&[][..]]);
+    items.chunks(BATCH).zip(next)
+}
+
+/// Starts loading keys. Most are short: their first and last bytes are in all lines that they have.
+#[inline]
+fn prefetch_keys<'k, K: AsRef<[u8]> + 'k>(keys: impl Iterator<Item = &'k K>) {
+    for key in keys {
+        prefetch(key.as_ref().first());
+        prefetch(key.as_ref().last());
     }
 }
 

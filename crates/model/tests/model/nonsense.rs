@@ -49,7 +49,8 @@ fn any_number_gets_an_answer() {
                 }
             }
             for (values, code_bits) in NUMBERS.into_iter().zip(NUMBERS.into_iter().rev()) {
-                let filter = KeyValueFilter { hashes, load, values, code_bits };
+                let assigned = code_bits;
+                let filter = KeyValueFilter { hashes, load, values, assigned, code_bits };
                 for decoding in [kv::Decoding::Option1, kv::Decoding::Literal, kv::Decoding::Joint]
                 {
                     assert_chance("undecided", filter.undecided(decoding));

@@ -87,7 +87,12 @@ impl Experiment {
     }
 
     fn query_number(&self, number: u64) -> Answer<u32> {
-        self.filter.query(digest(number), self.filter.parameters().values)
+        self.filter.query(digest(number), self.assigned())
+    }
+
+    /// Values in use.
+    fn assigned(&self) -> u32 {
+        self.values.0.len() as u32
     }
 
     /// Puts another key, which was never there, in the place of this one, if its value is decided.
@@ -133,6 +138,7 @@ impl Experiment {
             hashes: parameters.hashes as usize,
             load: parameters.load(self.filter.pairs()),
             values: f64::from(parameters.values),
+            assigned: f64::from(self.assigned()),
             code_bits: parameters.code_bits().into(),
         }
     }
@@ -310,6 +316,24 @@ fn joint_decoding_errs_as_predicted() {
         assert!((hits as f64) < expected + 5.0 * (expected + 1.0).sqrt());
         assert!(hits as f64 > 0.3 * expected - 5.0 * (expected + 1.0).sqrt());
     }
+}
+
+/// Room for 3,000 values, of which few are in use: the fewer, the fewer can be confused.
+#[test]
+fn few_values_in_use_err_as_predicted() {
+    let keys = scaled(1_000_000);
+    let spec = KvSpec::new(keys, VALUES);
+    let parameters = KbfParameters::with_cells(&spec, keys * 3, 6).unwrap();
+    let rates = [1, 2, 10, 100].map(|assigned| {
+        let made = Experiment::with(parameters, keys, Zipf::new(assigned, 1.0));
+        let (outcome, rate) = (made.ask(0..keys), made.model().undecided(kv::Decoding::Joint));
+        assert_rate(&format!("{assigned} values"), outcome.undecided, keys, rate);
+        assert_eq!(outcome.wrong, 0);
+        let most = keys as f64 * made.model().false_positive(kv::Decoding::Joint);
+        assert!((made.false_positives(keys) as f64) < most + 5.0 * (most + 1.0).sqrt());
+        rate
+    });
+    assert!(rates[0] == 0.0 && rates.is_sorted(), "{rates:?}");
 }
 
 /// Whatever CREATE is asked for, both rates are kept at capacity.
