@@ -10,12 +10,14 @@ use std::time::{Duration, Instant};
 
 use super::error::ClusterError;
 use super::router::Router;
-use super::topology::Server;
+use super::topology::{Server, Topology};
 
 /// How long one slot may take.
 const TIMEOUT: Duration = Duration::from_secs(60);
 /// The time between questions about a migration.
 const PAUSE: Duration = Duration::from_millis(50);
+/// How long servers may take to hear of each other's changes.
+const AGREEMENT: Duration = Duration::from_secs(2);
 /// Keys that are moved by one command.
 const KEYS: usize = 10;
 
@@ -33,6 +35,7 @@ pub fn move_slot(router: &mut Router, slot: u16, to: usize) -> Result<(), Cluste
     let source = topology.servers[from].clone();
     if !move_atomically(router, slot, &source, &target)? {
         move_keys(router, slot, &source, &target)?;
+        agree(router, slot, &source, &target)?;
     }
     router.refresh()
 }
@@ -115,6 +118,8 @@ fn move_keys(
         migrate.arg("KEYS").arg(&keys);
         router.at::<redis::Value>(&source.address, &migrate)?;
     }
+    // The target takes the slot with an epoch above all that it knows, so it has to know all of them.
+    await_same_epoch(router)?;
     // The target first: from then on somebody has the slot, whatever happens. Then all others, which
     // would hear of it anyhow.
     let mut servers = vec![target.clone(), source.clone()];
@@ -124,6 +129,67 @@ fn move_keys(
         set_slot(router, server, slot, &["NODE", &target.id])?;
     }
     Ok(())
+}
+
+/// Waits until all primaries have heard of the same epoch, for a while.
+fn await_same_epoch(router: &mut Router) -> Result<(), ClusterError> {
+    let begin = Instant::now();
+    while begin.elapsed() < AGREEMENT {
+        let mut epochs = vec![];
+        for server in router.topology().servers.clone() {
+            let info: String = router.at(&server.address, redis::cmd("CLUSTER").arg("INFO"))?;
+            let epoch = info.lines().find_map(|line| line.strip_prefix("cluster_current_epoch:"));
+            epochs.push(epoch.map(str::to_owned));
+        }
+        epochs.dedup();
+        if epochs.len() <= 1 {
+            break;
+        }
+        thread::sleep(PAUSE);
+    }
+    Ok(())
+}
+
+/// Waits until all primaries say that the target has the slot. A message of the source from before the
+/// move can take it away again: then the target takes it once more, with a higher epoch.
+fn agree(
+    router: &mut Router,
+    slot: u16,
+    source: &Server,
+    target: &Server,
+) -> Result<(), ClusterError> {
+    let begin = Instant::now();
+    let mut told = begin;
+    loop {
+        let mut others = vec![];
+        for server in router.topology().servers.clone() {
+            let nodes: String = router.at(&server.address, redis::cmd("CLUSTER").arg("NODES"))?;
+            let view = Topology::parse(&nodes, &server.address).unwrap_or_default();
+            let owner = view.owner(slot).map(|owner| view.servers[owner].id.clone());
+            if owner.as_deref() != Some(&target.id) {
+                others.push(server);
+            }
+        }
+        if others.is_empty() {
+            return Ok(());
+        }
+        if begin.elapsed() > TIMEOUT {
+            let (to, why) =
+                (target.address.clone(), "servers disagree about who has it".to_owned());
+            return Err(ClusterError::NotMoved { slot, to, why });
+        }
+        if told.elapsed() > AGREEMENT {
+            told = Instant::now();
+            if others.iter().any(|server| server.id == target.id) {
+                set_slot(router, target, slot, &["IMPORTING", &source.id])?;
+                set_slot(router, target, slot, &["NODE", &target.id])?;
+            }
+            for server in others.iter().filter(|server| server.id != target.id) {
+                set_slot(router, server, slot, &["NODE", &target.id])?;
+            }
+        }
+        thread::sleep(PAUSE);
+    }
 }
 
 fn set_slot(

@@ -19,6 +19,8 @@ use super::topology::{Address, Topology};
 const REPLY_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long commands are tried: longer than a failover with the usual settings takes.
 const PATIENCE: Duration = Duration::from_secs(40);
+/// How often commands are redirected before there is a pause: servers may disagree for a moment.
+const REDIRECTIONS: usize = 4;
 /// The time between attempts.
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -140,7 +142,7 @@ impl Router {
         let begin = Instant::now();
         let mut replies: Vec<Option<Reply>> = requests.iter().map(|_| None).collect();
         let mut left: Vec<usize> = (0..requests.len()).collect();
-        loop {
+        for round in 0.. {
             let mut why = None;
             for (at, attempt) in self.attempt(requests, &left) {
                 match attempt {
@@ -158,7 +160,7 @@ impl Router {
                 let (commands, after) = (left.len(), PATIENCE);
                 return Err(ClusterError::Unavailable { commands, after, why });
             }
-            if why.is_some() {
+            if why.is_some() || round >= REDIRECTIONS {
                 thread::sleep(PAUSE);
                 match self.refresh() {
                     Err(ClusterError::Connection { address, source }) if is_refusal(&source) => {
@@ -168,6 +170,7 @@ impl Router {
                 }
             }
         }
+        Ok(replies.into_iter().flatten().collect())
     }
 
     /// Sends the commands with these numbers once.
