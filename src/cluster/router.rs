@@ -100,6 +100,9 @@ impl Router {
                 Err(ClusterError::Connection { address, source }) if is_refusal(&source) => {
                     return Err(ClusterError::Connection { address, source });
                 }
+                Err(ClusterError::Refused { what, error }) if error.code() == "NOAUTH" => {
+                    return Err(ClusterError::Refused { what, error });
+                }
                 Err(ClusterError::Refused { error, .. }) => {
                     let why = error.details().unwrap_or(error.code()).to_owned();
                     failure = Some(ClusterError::NoCluster { address, why });

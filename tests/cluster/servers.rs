@@ -16,6 +16,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// A server process.
 pub struct Server {
     pub port: u16,
+    /// The port by which servers of the cluster talk to each other.
+    bus: u16,
     process: Child,
 }
 
@@ -105,7 +107,7 @@ impl Cluster {
         let first = &self.servers[0];
         for server in &self.servers[1..] {
             let mut meet = redis::cmd("CLUSTER");
-            let () = server.ask(meet.arg("MEET").arg("127.0.0.1").arg(first.port));
+            let () = server.ask(meet.arg("MEET").arg("127.0.0.1").arg(first.port).arg(first.bus));
         }
         for (number, server) in self.servers[..primaries].iter().enumerate() {
             let [begin, end] = [number, number + 1].map(|n| n * 16_384 / primaries);
@@ -193,7 +195,7 @@ fn start_server(program: &Path, module: &Path, folder: &Path) -> Server {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    Server { port, process }
+    Server { port, bus, process }
 }
 
 /// Waits until something holds.

@@ -81,6 +81,9 @@ fn refused(error: ClusterError) -> anyhow::Error {
         ClusterError::NoStore { .. } => "; `acsm cluster init` makes one, --prefix names another",
         ClusterError::Exists { .. } => "; choose another --prefix",
         ClusterError::NoCluster { .. } => "; start it with cluster-enabled yes, and give it slots",
+        ClusterError::Refused { error, .. } if error.code() == "NOAUTH" => {
+            " Give --password-file, or set ACSM_CLUSTER_PASSWORD"
+        }
         ClusterError::Kv(KvError::ValuesInUse { .. }) => {
             "; make another store with a larger --values"
         }
