@@ -55,6 +55,8 @@ enum Attempt {
     Done(Reply),
     /// To be sent again at once, as the slot has another server.
     Redirected,
+    /// To be sent to a server that is importing the slot.
+    Ask(Address),
     /// To be sent again later.
     Failed(String),
 }
@@ -150,7 +152,7 @@ impl Router {
             for (at, attempt) in self.attempt(requests, &left) {
                 match attempt {
                     Attempt::Done(reply) => replies[at] = Some(reply),
-                    Attempt::Redirected => {}
+                    Attempt::Redirected | Attempt::Ask(_) => {}
                     Attempt::Failed(reason) => why = Some(reason),
                 }
             }
@@ -213,6 +215,12 @@ impl Router {
                 attempts.push((at, attempt));
             }
         }
+        // Now that every connection has been read to its end.
+        for (at, attempt) in &mut attempts {
+            if let Attempt::Ask(address) = attempt {
+                *attempt = self.ask(&address.clone(), &requests[*at]);
+            }
+        }
         attempts
     }
 
@@ -252,7 +260,7 @@ impl Router {
                 _ => Attempt::Failed(why()),
             },
             Some(ServerErrorKind::Ask) => match target(&error) {
-                Some(address) => self.ask(&address, request),
+                Some(address) => Attempt::Ask(address),
                 None => Attempt::Failed(why()),
             },
             Some(

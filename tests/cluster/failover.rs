@@ -11,6 +11,10 @@ const BEHIND: u64 = 10 << 20;
 #[test]
 fn no_batch_is_lost_when_a_primary_is_killed_far_ahead_of_its_replica() {
     let Some(cluster) = Cluster::start(3, true) else { return };
+    for server in &cluster.servers {
+        let mut timeout = redis::cmd("CONFIG");
+        let () = server.ask(timeout.arg("SET").arg("cluster-node-timeout").arg(2000));
+    }
     cluster.done("init -q --pairs 3M --values 300 --slabs 24 --fp-rate 0.01", "");
     let mut shadow = Shadow::new(&cluster);
     let mut writer = open(&cluster);

@@ -119,6 +119,10 @@ impl Cluster {
             let known = format!("cluster_known_nodes:{}", self.servers.len());
             state.contains("cluster_state:ok") && state.contains(&known)
         };
+        let primaries_known = |server: &Server| {
+            let nodes: String = server.ask(redis::cmd("CLUSTER").arg("NODES"));
+            nodes.lines().filter(|line| line.contains("master")).count()
+        };
         wait_until("the cluster is formed", || self.servers.iter().all(is_ok));
         for (number, server) in self.servers[primaries..].iter().enumerate() {
             let id: String = self.servers[number].ask(redis::cmd("CLUSTER").arg("MYID"));
@@ -127,7 +131,7 @@ impl Cluster {
         wait_until("replicas are connected", || {
             let replicas = self.servers[primaries..].iter();
             replicas.clone().all(|server| server.info("master_link_status") == "up")
-                && self.servers.iter().all(is_ok)
+                && self.servers.iter().all(|server| primaries_known(server) == primaries)
         });
     }
 
@@ -187,7 +191,7 @@ fn start_server(program: &Path, module: &Path, folder: &Path) -> Server {
     let process = Command::new(program)
         .args(["--port", &port.to_string(), "--cluster-port", &bus.to_string()])
         .args(["--bind", "127.0.0.1", "--cluster-enabled", "yes"])
-        .args(["--cluster-node-timeout", "2000", "--cluster-require-full-coverage", "no"])
+        .args(["--cluster-node-timeout", "15000", "--cluster-require-full-coverage", "no"])
         .args(["--save", "", "--appendonly", "no", "--repl-diskless-sync-delay", "0"])
         .args(["--loadmodule", &module.display().to_string()])
         .current_dir(own)

@@ -96,7 +96,8 @@ impl Shadow {
 
 /// Pairs of a test: `key N`, with one of 300 values.
 pub fn pairs(range: std::ops::Range<u32>) -> impl Iterator<Item = (String, String)> {
-    range.map(|number| (format!("key {number}"), format!("value {}", number * 7919 % 300)))
+    let value = |number: u32| u64::from(number) * 7919 % 300;
+    range.map(move |number| (format!("key {number}"), format!("value {}", value(number))))
 }
 
 /// The same as lines of TSV.

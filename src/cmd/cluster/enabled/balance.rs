@@ -98,8 +98,6 @@ struct Step {
     slot: u16,
     from: String,
     to: String,
-    #[serde(skip)]
-    to_number: usize,
 }
 
 /// The document of `--json`.
@@ -146,8 +144,11 @@ pub fn run(args: &BalanceArgs) -> anyhow::Result<ExitCode> {
                     steps.len()
                 ));
             }
-            // Servers are numbered by their addresses, which moves do not change.
-            move_slot(&mut store.router, step.slot, step.to_number).map_err(refused)?;
+            // A failover in between changes which servers are primaries.
+            let servers = &store.router.topology().servers;
+            let to = servers.iter().position(|server| server.address.to_string() == step.to);
+            let to = to.with_context(|| format!("{} is no primary any more", step.to))?;
+            move_slot(&mut store.router, step.slot, to).map_err(refused)?;
         }
         report.done = true;
     }
@@ -221,7 +222,6 @@ fn plan(
         slot: store.layout().slot(slab),
         from: before[from].server.address.to_string(),
         to: before[to].server.address.to_string(),
-        to_number: to,
     };
     let loads = |servers: &[Vec<(u32, u64)>]| -> Vec<Vec<u64>> {
         servers.iter().map(|slabs| slabs.iter().map(|(_, load)| *load).collect()).collect()
