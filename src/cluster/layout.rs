@@ -163,7 +163,7 @@ mod tests {
             slabs[slab as usize] += 1.0;
             if slab == 3 {
                 let digest = hash_key.digest_bytes(key.as_bytes()) as u64;
-                cells_of_one[(u128::from(digest) * 24 >> 64) as usize] += 1.0;
+                cells_of_one[((u128::from(digest) * 24) >> 64) as usize] += 1.0;
             }
         }
         for counts in [slabs, cells_of_one] {

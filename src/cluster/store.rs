@@ -144,7 +144,7 @@ impl ClusterStore {
                 by_filter.entry(id).or_default().push(at);
             }
         }
-        let below = self.values.len();
+        let below = self.values.count();
         let requests: Vec<Request> = by_filter
             .iter()
             .map(|(id, numbers)| {
@@ -214,7 +214,7 @@ impl ClusterStore {
         &mut self,
         changes: &[(Position, SlabId, u32)],
     ) -> Result<Vec<Write>, ClusterError> {
-        let below = self.values.len();
+        let below = self.values.count();
         let record = |(position, id, code): &(Position, SlabId, u32)| {
             let mut record = position.digest.to_le_bytes().to_vec();
             record.extend_from_slice(&code.to_le_bytes());
@@ -225,7 +225,7 @@ impl ClusterStore {
 
     /// DELETE: removes keys from the filters that have them, as a query has found.
     pub fn delete(&mut self, keys: &[(Position, SlabId)]) -> Result<Vec<Write>, ClusterError> {
-        let below = self.values.len();
+        let below = self.values.count();
         let record =
             |(position, id): &(Position, SlabId)| (*id, position.digest.to_le_bytes().to_vec());
         let changes = self.change(Operation::Delete { below }, keys.iter().map(record))?;

@@ -45,7 +45,7 @@ impl Values {
     }
 
     /// How many are known.
-    pub fn len(&self) -> u32 {
+    pub fn count(&self) -> u32 {
         self.list.len() as u32
     }
 
@@ -61,7 +61,7 @@ impl Values {
 
     /// Reads all values if there are more than are known.
     pub fn refresh(&mut self, router: &mut Router, count: u32) -> Result<(), ClusterError> {
-        if count <= self.len() {
+        if count <= self.count() {
             return Ok(());
         }
         let unexpected = || ClusterError::reply(format!("reading {}", self.key));

@@ -24,7 +24,7 @@ fn every_answer_is_that_of_the_store_in_this_process() {
     let loaded: Value =
         serde_json::from_str(&cluster.done(&format!("load -q --json {path}"), "")).unwrap();
     assert_eq!(loaded["inserted"], count);
-    pairs(0..count).for_each(|(key, value)| shadow.insert(&key, &value));
+    shadow.load(pairs(0..count));
     shadow.assert_equal_cells();
 
     // As many absent keys as keys.
@@ -118,6 +118,11 @@ fn what_cannot_be_done_is_said() {
     fails("init --pairs 10 --values 3", 1, "already; choose another --prefix");
     fails("set a", 2, "a value is missing: acsm cluster set KEY VALUE");
     fails("load -", 0, "inserted 0 pairs");
+    let file = cluster.folder.path().join("store.kv").display().to_string();
+    let create = format!("kv create -q -o {file} --pairs 5 --values 3 /dev/null");
+    let mut acsm = std::process::Command::new(env!("CARGO_BIN_EXE_acsm"));
+    assert!(acsm.args(create.split(' ')).status().unwrap().success());
+    fails(&format!("load {file}"), 1, "is a store of `acsm kv`, which has no keys");
     fails("balance --drain 127.0.0.1:1", 2, "is not a primary of the cluster");
     // A password that the server does not accept, and one that it does.
     let () = cluster.servers[0].ask(redis::cmd("CONFIG").arg("SET").arg("requirepass").arg("word"));

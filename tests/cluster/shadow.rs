@@ -10,6 +10,9 @@ use acsm_filters::kv::{Answer, KbfMap};
 
 use crate::servers::Cluster;
 
+/// Pairs that `acsm cluster load` looks up together.
+const LOAD_BATCH: usize = 32_768;
+
 /// A store of filters in this process, with the layout and the parameters of one in a cluster.
 pub struct Shadow {
     pub store: ClusterStore,
@@ -50,6 +53,20 @@ impl Shadow {
             id.generation += 1;
         }
         self.filter(id).insert(position.digest, code);
+    }
+
+    /// Inserts pairs as `acsm cluster load` does: those that seem to be there already come last, since
+    /// the file is read again for them. That decides which of them find a filter full.
+    pub fn load(&mut self, pairs: impl Iterator<Item = (String, String)>) {
+        let pairs: Vec<(String, String)> = pairs.collect();
+        let mut aside = vec![];
+        for batch in pairs.chunks(LOAD_BATCH) {
+            let is_absent = |(key, _): &&(String, String)| self.answer(key) == Answer::Absent;
+            let (absent, present): (Vec<_>, Vec<_>) = batch.iter().partition(is_absent);
+            absent.into_iter().for_each(|(key, value)| self.insert(key, value));
+            aside.extend(present);
+        }
+        aside.into_iter().for_each(|(key, value)| self.insert(key, value));
     }
 
     pub fn answer(&self, key: &str) -> Answer<String> {

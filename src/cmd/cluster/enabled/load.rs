@@ -1,9 +1,12 @@
 //! `acsm cluster load`: pairs into a store, as fast as the servers take them.
 
 use std::collections::HashSet;
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use anyhow::bail;
 use clap::Args;
 use serde::Serialize;
 
@@ -17,6 +20,7 @@ use crate::cmd::pairs::source::{PairSource, Reading};
 use crate::cmd::{output, stderr};
 use crate::report::format::grouped;
 use acsm_filters::kv::{Answer, check_key};
+use acsm_filters::snapshot::SnapshotReader;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -82,6 +86,13 @@ struct Loader<'a> {
 /// Loads the pairs.
 pub fn run(args: &LoadArgs) -> anyhow::Result<ExitCode> {
     let source = PairSource::new(&args.input, &args.format)?;
+    if is_snapshot(&args.input) {
+        bail!(
+            "{} is a store of `acsm kv`, which has no keys and cannot be divided among slabs: \
+             load the pairs that it was made from",
+            args.input.display()
+        );
+    }
     let mut store = args.access.open()?;
     let had_pairs = loads::items(&mut store).map_err(refused)?.iter().any(|items| *items > 0);
     let mut loader = Loader {
@@ -110,6 +121,12 @@ pub fn run(args: &LoadArgs) -> anyhow::Result<ExitCode> {
         true => output::json_to_stdout(&loaded),
         false => Ok(ExitCode::SUCCESS),
     }
+}
+
+/// Whether a file begins as a snapshot does.
+fn is_snapshot(path: &Path) -> bool {
+    let opened = File::open(path).ok().filter(|_| path.is_file());
+    opened.is_some_and(|file| SnapshotReader::new(BufReader::new(file)).is_ok())
 }
 
 impl Loader<'_> {

@@ -112,7 +112,7 @@ impl Status {
         let pairs = slab_pairs.iter().sum();
         let capacity = parameters.capacity * infos.len() as u64;
         let totals: Vec<f64> = servers.iter().map(|server| server.pairs as f64).collect();
-        let assigned = store.values().len();
+        let assigned = store.values().count();
         // An absent key is in any slab, a key that is there in one with many rather.
         let of_slab = |pairs: &Vec<u64>| {
             let filter =
