@@ -5,7 +5,16 @@ mod disabled;
 #[cfg(feature = "cluster")]
 mod enabled;
 
+use std::process::ExitCode;
+
 #[cfg(not(feature = "cluster"))]
-pub use disabled::{ClusterArgs, run};
+use disabled as commands;
 #[cfg(feature = "cluster")]
-pub use enabled::{ClusterArgs, run};
+use enabled as commands;
+
+pub use commands::ClusterArgs;
+
+/// Runs `acsm cluster …`, or says how to build it.
+pub fn run(args: &ClusterArgs) -> anyhow::Result<ExitCode> {
+    commands::run(args)
+}
