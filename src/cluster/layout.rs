@@ -1,7 +1,7 @@
 //! Where the parts of a store are: keys, hash tags, hash slots, and the slab of a key.
 //!
-//! Slab s of S is in slot s · 16384 / S, so that servers which share the slots evenly share the slabs
-//! evenly. A key's slot is the CRC of its *hash tag*, the part between braces; each slot has a tag of its
+//! Slab s of S is in slot (s + 1/2) · 16384 / S, the middle of its share of the slots: servers which share
+//! the slots evenly share the slabs evenly, however the bounds are rounded. A key's slot is the CRC of its *hash tag*, the part between braces; each slot has a tag of its
 //! own, the least number that leads to it:
 //!
 //! ```text
@@ -38,7 +38,7 @@ impl Layout {
     /// The layout of a store with these slabs, at most [`SLOTS`] of them.
     pub fn new(prefix: &str, slabs: u32, hash_key: HashKey) -> Layout {
         let tags = tags();
-        let slots = (0..slabs as usize).map(|slab| slab * SLOTS / slabs as usize);
+        let slots = (0..slabs as usize).map(|slab| (2 * slab + 1) * SLOTS / (2 * slabs as usize));
         Layout {
             prefix: prefix.to_owned(),
             slabs: slots.map(|slot| (slot as u16, tags[slot])).collect(),
