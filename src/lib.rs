@@ -23,7 +23,7 @@
 //! | D outputs | [`report`] | what people and programs read: summaries, EVE lines, reports |
 //! | | [`generate`] | a seeded generator of labelled traces |
 //! | E live | [`live`] | a live run while it is running: monitor, dashboard, metrics, web page |
-//! | | [`cluster`] | key-value filters in a Redis or Valkey Cluster (feature `cluster`) |
+//! | | [`cluster`](cmd) | key-value filters in a Redis or Valkey Cluster (feature `cluster`) |
 //! | F commands | [`cmd`] | one file or folder per command |
 //!
 //! Imports go upward only: A ← B ← C ← D ← E ← F, and never in a circle within a folder; `tests/repository/tidy`
@@ -114,7 +114,6 @@
 //! - **TLS, and an async runtime.** The HTTP server shows one run to few readers: one thread and
 //!   `poll`; a reverse proxy provides the rest.
 //! - **Listing what a filter holds.** It cannot: figures that are estimates say so.
-#![cfg_attr(not(feature = "cluster"), doc = "\n[`cluster`]: cmd")]
 
 pub mod atomic_file;
 pub mod capture;
