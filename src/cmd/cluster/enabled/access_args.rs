@@ -21,7 +21,8 @@ const PASSWORD_VARIABLE: &str = "ACSM_CLUSTER_PASSWORD";
 /// Where the store is.
 #[derive(Debug, Args)]
 pub struct AccessArgs {
-    /// The cluster: redis[s]://[USER@]HOST:PORT of one of its servers, or HOST:PORT,… of several
+    /// The cluster: `redis://HOST:PORT` of one of its servers, or `HOST:PORT,HOST:PORT` of several;
+    /// `rediss://` for TLS, `redis://USER@HOST:PORT` for a user
     /// [default: the environment variable ACSM_CLUSTER]
     #[arg(long, value_name = "URL")]
     cluster: Option<String>,
