@@ -23,6 +23,7 @@
 //! | D outputs | [`report`] | what people and programs read: summaries, EVE lines, reports |
 //! | | [`generate`] | a seeded generator of labelled traces |
 //! | E live | [`live`] | a live run while it is running: monitor, dashboard, metrics, web page |
+//! | | [`cluster`](cmd) | key-value filters in a Redis or Valkey Cluster (feature `cluster`) |
 //! | F commands | [`cmd`] | one file or folder per command |
 //!
 //! Imports go upward only: A ← B ← C ← D ← E ← F, and never in a circle within a folder; `tests/repository/tidy`
@@ -116,6 +117,8 @@
 
 pub mod atomic_file;
 pub mod capture;
+#[cfg(feature = "cluster")]
+pub mod cluster;
 pub mod cmd;
 pub mod engine;
 pub mod flow;

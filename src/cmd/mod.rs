@@ -8,13 +8,15 @@
 //! | `seed_args` | the seed, by default that of the input |
 //! | `alert_destination` | where alerts go, by the options |
 //! | `config` | options from a file |
+//! | `pairs` | keys and pairs as they are read, looked up and changed: `kv` and `cluster` |
 //! | `output`, `stderr`, `progress` | standard output for data, standard error for messages and progress |
 //! | `signals` | stopping and reloading by signals |
 //!
-//! Exit codes: 0 done, 1 failed, 2 wrong usage (errors of clap, and [`Usage`]); of `kv`, 3 if a key was
-//! not found.
+//! Exit codes: 0 done, 1 failed, 2 wrong usage (errors of clap, and [`Usage`]); of `kv` and `cluster`, 3 if
+//! a key was not found.
 
 mod alert_destination;
+mod cluster;
 mod compare;
 mod completions;
 mod config;
@@ -26,6 +28,7 @@ mod kv;
 mod live;
 mod man;
 mod output;
+mod pairs;
 mod plan;
 mod presets;
 mod progress;
@@ -64,6 +67,7 @@ Examples, one per command:
   acsm generate -o day.pcap --attacks all      a synthetic trace, with ground truth
   acsm rules show tcp-connection               the rules of the alerts: a template for your own
   acsm kv create -o groups.kv products.tsv     an approximate key-value store in a file
+  acsm cluster status                          the same in a Redis or Valkey Cluster
   acsm completions bash                        a completion script for your shell
   acsm man                                     the manual pages
 
@@ -88,6 +92,7 @@ enum Command {
     Generate(generate::Args),
     Rules(rules::RulesArgs),
     Kv(kv::KvArgs),
+    Cluster(cluster::ClusterArgs),
     Completions(completions::CompletionsArgs),
     Man(man::ManArgs),
 }
@@ -109,6 +114,7 @@ pub fn run(arguments: Vec<OsString>) -> anyhow::Result<ExitCode> {
         Command::Generate(args) => generate::run(args),
         Command::Rules(args) => rules::run(args),
         Command::Kv(args) => kv::run(&args),
+        Command::Cluster(args) => cluster::run(&args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),
     }

@@ -10,5 +10,7 @@ mod replay;
 mod rules_command;
 mod runner;
 mod seeds;
+#[cfg(not(feature = "cluster"))]
+mod without_cluster;
 #[cfg(not(feature = "live"))]
 mod without_libpcap;

@@ -57,6 +57,7 @@
 //! | [`snapshot`], `saved_spec` | structures saved in a container of sections, with the specification of a store |
 //! | `static_set` | not a store of flows: Bloom-α, for sets that never change |
 //! | [`kv`] | not a store of flows: maplets from byte strings to byte strings |
+//! | [`balance`] | not a store: which slabs of a distributed kv filter to exchange between servers |
 //!
 //! # References
 //!
@@ -68,6 +69,7 @@
 //! Rates of Recycling Bloom Filters*.
 
 mod aging;
+pub mod balance;
 mod bhbf;
 mod cell_filter;
 mod cell_line;

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::source::PairSource;
+use crate::cmd::pairs::source::PairSource;
 use acsm_filters::kv::{Answer, KvStore, Maplet, check_key};
 
 /// What is added to a key for one that is not in the store.

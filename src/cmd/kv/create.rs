@@ -8,10 +8,10 @@ use clap::{Args, ValueEnum};
 
 use super::fill::{Counted, count, fill};
 use super::info::Summary;
-use super::pairs::FormatArgs;
-use super::source::{OpenPairs, PairSource, Reading};
 use super::store_file::{load, lock, refused, save};
 use super::structure::Described;
+use crate::cmd::pairs::format::FormatArgs;
+use crate::cmd::pairs::source::{OpenPairs, PairSource, Reading};
 use crate::cmd::{Usage, output, stderr};
 use crate::report::format::{bytes, grouped};
 use crate::seed::Seed;

@@ -1,15 +1,15 @@
 //! Putting all pairs of an input into a new store.
 //!
-//! A key must not be inserted twice, and a store cannot tell such a key from a false positive. So keys of
-//! a file that seem to be in the store are put aside, a thousandth of all or so, and the file is read once
-//! more for those. A stream cannot be read again: they are inserted, and the user is told.
+//! Keys of a file that seem to be in the store are put aside, and the file is read once more for those. A
+//! stream cannot be read again: they are inserted, and the user is told.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use anyhow::bail;
 
-use super::source::{OpenPairs, PairSource, Reading};
 use super::store_file::refused;
+use crate::cmd::pairs::repeats::{PutAside, SecondReading};
+use crate::cmd::pairs::source::{OpenPairs, PairSource, Reading};
 use acsm_filters::HashKey;
 use acsm_filters::kv::{Answer, FCF_VALUES_MAX, KvStore, Maplet, VALUE_BYTES_LIMIT, check_key};
 
@@ -58,13 +58,12 @@ pub fn fill<M: Maplet>(
 ) -> anyhow::Result<Filled> {
     let mut filled = Filled::default();
     let hash_key = hash_key(store);
-    // Keys put aside, and the line in which that happened first.
-    let mut aside: HashMap<u128, u64> = HashMap::new();
+    let mut aside = PutAside::default();
     pairs.for_each(reading, |pair| {
         check_key(&pair.key)?;
         if store.query(&pair.key) != Answer::Absent {
             if source.is_file() {
-                aside.entry(hash_key.digest_bytes(&pair.key)).or_insert(pair.line);
+                aside.put(hash_key.digest_bytes(&pair.key), pair.line);
                 return Ok(());
             }
             filled.seemed_present += 1;
@@ -72,38 +71,27 @@ pub fn fill<M: Maplet>(
         store.insert(&pair.key, &pair.value).map_err(refused)
     })?;
     if !aside.is_empty() {
-        filled.repeated = insert_aside(store, source, &aside, reading)?;
+        filled.repeated = insert_aside(store, source, aside, reading)?;
     }
     Ok(filled)
 }
 
-/// Reads the file again. A key that was put aside is inserted if the line in which that happened is its
-/// first. Returns how many pairs came again.
+/// Reads the file again and inserts keys that were false positives. Returns how many pairs came again.
 fn insert_aside<M: Maplet>(
     store: &mut KvStore<M>,
     source: &PairSource<'_>,
-    aside: &HashMap<u128, u64>,
+    mut aside: PutAside,
     reading: &mut Reading,
 ) -> anyhow::Result<u64> {
     let hash_key = hash_key(store);
-    // The first line of each, and the index of its value.
-    let mut firsts: HashMap<u128, (u64, Option<u32>)> = HashMap::new();
     let mut repeated = 0;
     source.open(reading)?.for_each(reading, |pair| {
-        let digest = hash_key.digest_bytes(&pair.key);
-        let Some(put_aside_in) = aside.get(&digest) else { return Ok(()) };
-        match firsts.get(&digest) {
-            None => {
-                if *put_aside_in == pair.line {
-                    store.insert(&pair.key, &pair.value).map_err(refused)?;
-                }
-                firsts.insert(digest, (pair.line, store.values().index(&pair.value)));
+        match aside.second(hash_key, pair)? {
+            SecondReading::Other | SecondReading::Inserted => {}
+            SecondReading::FalsePositive => {
+                store.insert(&pair.key, &pair.value).map_err(refused)?
             }
-            Some((_, value)) if *value == store.values().index(&pair.value) => repeated += 1,
-            Some((line, _)) => bail!(
-                "the key {} has another value in line {line}; a store has one per key",
-                String::from_utf8_lossy(&pair.key)
-            ),
+            SecondReading::Repeated => repeated += 1,
         }
         Ok(())
     })?;

@@ -1,20 +1,15 @@
 //! `acsm kv get`: the values of keys, in the order of the keys.
 
-use std::borrow::Cow;
 use std::ffi::OsString;
-use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use serde::Serialize;
 
-use super::NOT_FOUND;
-use super::keys::Keys;
 use super::store_file::load;
-use crate::cmd::{output, stderr};
-use crate::report::format::grouped;
-use acsm_filters::kv::{Answer, KvStore, LoadedKv, Maplet};
+use crate::cmd::pairs::answers::{self, AnswerKeys, EachAnswer};
+use crate::cmd::pairs::keys::Keys;
+use acsm_filters::kv::{KvStore, LoadedKv, Maplet};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -43,107 +38,18 @@ pub struct GetArgs {
     json: bool,
 }
 
-/// One line of `--json`. Bytes that are no UTF-8 are shown as U+FFFD.
-#[derive(Serialize)]
-struct Line<'a> {
-    key: Cow<'a, str>,
-    answer: &'static str,
-    value: Option<Cow<'a, str>>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    values: Vec<Cow<'a, str>>,
-}
-
-/// Keys that were not found.
-#[derive(Debug, Default)]
-struct Missed {
-    absent: u64,
-    undecided: u64,
-}
-
 /// Prints the answers.
 pub fn run(args: &GetArgs) -> anyhow::Result<ExitCode> {
     let keys = Keys::new(&args.keys)?;
     match load(&args.file)? {
-        LoadedKv::Kbf(store) => answer_all(&store, keys, args.json),
-        LoadedKv::Fcf(store) => answer_all(&store, keys, args.json),
+        LoadedKv::Kbf(mut store) => answers::print(&mut store, keys, args.json),
+        LoadedKv::Fcf(mut store) => answers::print(&mut store, keys, args.json),
     }
 }
 
-fn answer_all<M: Maplet>(
-    store: &KvStore<M>,
-    mut keys: Keys,
-    json: bool,
-) -> anyhow::Result<ExitCode> {
-    let (mut missed, mut failure) = (Missed::default(), None);
-    output::bytes_to_stdout(|out| {
-        loop {
-            let batch = match keys.next_batch() {
-                Ok(batch) if batch.is_empty() => return Ok(()),
-                Ok(batch) => batch,
-                Err(error) => {
-                    failure = Some(error);
-                    return Ok(());
-                }
-            };
-            let mut written = Ok(());
-            store.query_many(&batch, |at, answer| {
-                missed.count(&answer);
-                if written.is_ok() {
-                    written = match json {
-                        true => write_json(out, &batch[at], answer),
-                        false => write_text(out, &batch[at], answer),
-                    };
-                }
-            });
-            // Whoever sends the keys may wait for the answers.
-            written.and_then(|()| out.flush())?;
-        }
-    })?;
-    if let Some(error) = failure {
-        return Err(error);
+impl<M: Maplet> AnswerKeys for KvStore<M> {
+    fn answer(&mut self, keys: &[Vec<u8>], each: EachAnswer<'_>) -> anyhow::Result<()> {
+        self.query_many(keys, each);
+        Ok(())
     }
-    if missed.undecided > 0 && !json {
-        stderr::message(format_args!(
-            "acsm: {} keys may have several values: --json lists them",
-            grouped(missed.undecided)
-        ));
-    }
-    Ok(match missed {
-        Missed { absent: 0, undecided: 0 } => ExitCode::SUCCESS,
-        _ => ExitCode::from(NOT_FOUND),
-    })
-}
-
-impl Missed {
-    fn count(&mut self, answer: &Answer<&[u8]>) {
-        match answer {
-            Answer::Found(_) => {}
-            Answer::Absent => self.absent += 1,
-            Answer::OneOf(_) | Answer::Undecided => self.undecided += 1,
-        }
-    }
-}
-
-fn write_text(out: &mut impl Write, key: &[u8], answer: Answer<&[u8]>) -> io::Result<()> {
-    out.write_all(key)?;
-    out.write_all(b"\t")?;
-    out.write_all(answer.found().unwrap_or_default())?;
-    out.write_all(b"\n")
-}
-
-fn write_json(out: &mut impl Write, key: &[u8], answer: Answer<&[u8]>) -> io::Result<()> {
-    let name = match &answer {
-        Answer::Absent => "absent",
-        Answer::Found(_) => "found",
-        Answer::OneOf(_) => "one_of",
-        Answer::Undecided => "undecided",
-    };
-    let (value, values) = match answer {
-        Answer::Found(value) => (Some(String::from_utf8_lossy(value)), vec![]),
-        Answer::OneOf(values) => (None, values.into_iter().map(String::from_utf8_lossy).collect()),
-        Answer::Absent | Answer::Undecided => (None, vec![]),
-    };
-    let line = Line { key: String::from_utf8_lossy(key), answer: name, value, values };
-    serde_json::to_writer(&mut *out, &line)?;
-    writeln!(out)
 }

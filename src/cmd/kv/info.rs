@@ -8,11 +8,11 @@ use clap::Args;
 use serde::Serialize;
 
 use super::check::{Measured, measure};
-use super::pairs::FormatArgs;
-use super::source::PairSource;
 use super::store_file::load;
 use super::structure::{Described, Predicted, predicted};
 use crate::cmd::output;
+use crate::cmd::pairs::format::FormatArgs;
+use crate::cmd::pairs::source::PairSource;
 use crate::report::format::{HEADING, bytes, grouped, scientific};
 use acsm_filters::kv::{KvBytes, KvStore, LoadedKv};
 

@@ -7,22 +7,17 @@
 //! | `check` | errors measured, for `info --check` |
 //! | `structure` | what is shown of a structure, and its errors as predicted |
 //! | `store_file` | loading and saving |
-//! | `source`, `pairs`, `csv` | pairs: inputs, and the formats |
-//! | `keys`, `lines` | keys, one per line; lines |
+//!
+//! What it reads and prints is in [`pairs`](super::pairs).
 
 mod check;
 mod combine;
 mod create;
-mod csv;
 mod fill;
 mod get;
 mod info;
-mod keys;
-mod lines;
-mod pairs;
-mod source;
-mod store_file;
-mod structure;
+pub(super) mod store_file;
+pub(super) mod structure;
 mod write;
 
 use std::process::ExitCode;
@@ -30,9 +25,6 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 
 use super::signals;
-
-/// The exit code if a key was not found.
-const NOT_FOUND: u8 = 3;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use acsm_filters::kv::{Decoding, FcfMap, KbfMap, KvStore, SavedMaplet};
+use acsm_filters::kv::{Decoding, FcfMap, KbfMap, KbfParameters, KvStore, SavedMaplet};
 use acsm_model::kv::KeyValueFilter;
 use acsm_model::{StateMix, fcf, kv};
 
@@ -63,24 +63,28 @@ impl Described for KbfMap {
     }
 
     fn predicted(&self, assigned: usize) -> Predicted {
-        let parameters = self.parameters();
-        let decoding = match parameters.decoding {
-            Decoding::Joint => kv::Decoding::Joint,
-            Decoding::Option2 => kv::Decoding::Option2,
-            Decoding::Option1 => kv::Decoding::Option1,
-            Decoding::Literal => kv::Decoding::Literal,
-        };
-        let filter = KeyValueFilter {
-            hashes: parameters.hashes as usize,
-            load: parameters.load(self.pairs()),
-            values: parameters.values.into(),
-            assigned: assigned as f64,
-            code_bits: parameters.code_bits().into(),
-        };
-        Predicted {
-            false_positive_rate: filter.false_positive(decoding),
-            undecided_rate: filter.undecided(decoding),
-        }
+        predicted_kbf(self.parameters(), self.pairs(), assigned)
+    }
+}
+
+/// The errors of a kBF with these parameters, this number of pairs and of values in use.
+pub fn predicted_kbf(parameters: &KbfParameters, pairs: u64, assigned: usize) -> Predicted {
+    let decoding = match parameters.decoding {
+        Decoding::Joint => kv::Decoding::Joint,
+        Decoding::Option2 => kv::Decoding::Option2,
+        Decoding::Option1 => kv::Decoding::Option1,
+        Decoding::Literal => kv::Decoding::Literal,
+    };
+    let filter = KeyValueFilter {
+        hashes: parameters.hashes as usize,
+        load: parameters.load(pairs),
+        values: parameters.values.into(),
+        assigned: assigned as f64,
+        code_bits: parameters.code_bits().into(),
+    };
+    Predicted {
+        false_positive_rate: filter.false_positive(decoding),
+        undecided_rate: filter.undecided(decoding),
     }
 }
 
@@ -115,7 +119,11 @@ impl Described for FcfMap {
 pub fn predicted<M: Described>(store: &KvStore<M>) -> Predicted {
     let assigned = store.values().len();
     let of_filter = |filter: &M| (filter.pairs() as f64, filter.predicted(assigned));
-    let filters: Vec<(f64, Predicted)> = store.filters().iter().map(of_filter).collect();
+    combined(&store.filters().iter().map(of_filter).collect::<Vec<_>>())
+}
+
+/// The errors of filters that are all asked about every key, each with its pairs.
+pub fn combined(filters: &[(f64, Predicted)]) -> Predicted {
     let silent = |predicted: &Predicted| 1.0 - predicted.false_positive_rate;
     // None of the filters but the one with this number has anything to say about a key.
     let others_silent = |at: usize| -> f64 {
@@ -128,7 +136,7 @@ pub fn predicted<M: Described>(store: &KvStore<M>) -> Predicted {
         let others = 1.0 - others_silent(at);
         pairs * (predicted.undecided_rate + others - predicted.undecided_rate * others)
     });
-    let false_positive_rate = match filters.as_slice() {
+    let false_positive_rate = match filters {
         [(_, only)] => only.false_positive_rate,
         several => 1.0 - several.iter().map(|(_, predicted)| silent(predicted)).product::<f64>(),
     };

@@ -4,18 +4,14 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::anyhow;
 use clap::Args;
-use serde::Serialize;
 
-use super::NOT_FOUND;
-use super::keys::Keys;
-use super::pairs::FormatArgs;
-use super::source::PairSource;
 use super::store_file::{load, lock, refused, save};
 use super::structure::Described;
-use crate::cmd::{Usage, output, stderr};
-use crate::report::format::grouped;
+use crate::cmd::pairs::changes::{Deleted, Left, Set, check_set};
+use crate::cmd::pairs::format::FormatArgs;
+use crate::cmd::pairs::keys::Keys;
+use crate::cmd::pairs::source::PairSource;
 use acsm_filters::kv::{Answer, KvStore, LoadedKv, Write, check_key};
 
 const SET_EXAMPLES: &str = "\
@@ -37,9 +33,6 @@ Delete only keys that were put into the store: a key that was not, and is found 
 is a false positive, and its deletion damages others. Exit code 3 if a key is not in the store,
 or may have several values and is left as it is. The file is replaced once, after the last key;
 after an error it is as it was. If another process is changing the store, this one waits.";
-
-/// How many keys that were left as they are a message names.
-const NAMED_MAX: u64 = 10;
 
 /// Set the values of keys: update or insert
 #[derive(Debug, Args)]
@@ -86,25 +79,9 @@ pub struct DeleteArgs {
     quiet: bool,
 }
 
-/// What became of keys that were set.
-#[derive(Debug, Default, Serialize)]
-struct Set {
-    inserted: u64,
-    updated: u64,
-    undecided: u64,
-}
-
-/// What became of keys that were deleted.
-#[derive(Debug, Default, Serialize)]
-struct Deleted {
-    deleted: u64,
-    absent: u64,
-    undecided: u64,
-}
-
 /// Sets values.
 pub fn run_set(args: &SetArgs) -> anyhow::Result<ExitCode> {
-    args.check()?;
+    check_set(&args.key, &args.value, "acsm kv set FILE KEY VALUE")?;
     let _lock = lock(&args.file, args.quiet)?;
     match load(&args.file)? {
         LoadedKv::Kbf(store) => set_all(store, args),
@@ -119,19 +96,6 @@ pub fn run_delete(args: &DeleteArgs) -> anyhow::Result<ExitCode> {
     match load(&args.file)? {
         LoadedKv::Kbf(store) => delete_all(store, keys, args),
         LoadedKv::Fcf(store) => delete_all(store, keys, args),
-    }
-}
-
-impl SetArgs {
-    fn check(&self) -> anyhow::Result<()> {
-        let wrong = match (&self.value, self.key == "-") {
-            (None, false) => anyhow!("a value is missing: acsm kv set FILE KEY VALUE"),
-            _ => match check_key(self.key.as_encoded_bytes()) {
-                Ok(()) => return Ok(()),
-                Err(error) => error.into(),
-            },
-        };
-        Err(Usage::new(wrong).into())
     }
 }
 
@@ -153,13 +117,7 @@ fn set_all<M: Described>(mut store: KvStore<M>, args: &SetArgs) -> anyhow::Resul
     if set.inserted + set.updated > 0 {
         save(&args.file, &store)?;
     }
-    let Set { inserted, updated, undecided } = set;
-    if !args.quiet {
-        let [inserted, updated] = [inserted, updated].map(grouped);
-        let left = left_as_they_are(undecided);
-        stderr::message(format_args!("inserted {inserted} keys, updated {updated}{left}"));
-    }
-    finish(&set, undecided > 0, args.json)
+    set.finish(args.json, args.quiet)
 }
 
 fn set_one<M: Described>(
@@ -174,10 +132,7 @@ fn set_one<M: Described>(
     match store.set(key, value).map_err(refused)? {
         Write::Done if is_new => set.inserted += 1,
         Write::Done => set.updated += 1,
-        Write::Absent | Write::Undecided => {
-            set.undecided += 1;
-            name(key, "may have several values", set.undecided, is_quiet);
-        }
+        Write::Absent | Write::Undecided => set.leave(key, is_quiet),
     }
     Ok(())
 }
@@ -196,48 +151,13 @@ fn delete_all<M: Described>(
         for key in &batch {
             match store.delete(key)? {
                 Write::Done => done.deleted += 1,
-                Write::Absent => {
-                    done.absent += 1;
-                    name(key, "is not in the store", done.absent + done.undecided, args.quiet);
-                }
-                Write::Undecided => {
-                    done.undecided += 1;
-                    let number = done.absent + done.undecided;
-                    name(key, "may have several values", number, args.quiet);
-                }
+                Write::Absent => done.leave(key, Left::Absent, args.quiet),
+                Write::Undecided => done.leave(key, Left::Undecided, args.quiet),
             }
         }
     }
     if done.deleted > 0 {
         save(&args.file, &store)?;
     }
-    let Deleted { deleted, absent, undecided } = done;
-    if !args.quiet {
-        let [deleted, absent] = [deleted, absent].map(grouped);
-        let left = left_as_they_are(undecided);
-        stderr::message(format_args!("deleted {deleted} keys; {absent} were absent{left}"));
-    }
-    finish(&done, absent + undecided > 0, args.json)
-}
-
-/// Says which key was left as it is, if it is one of the first.
-fn name(key: &[u8], why: &str, number: u64, is_quiet: bool) {
-    if !is_quiet && number <= NAMED_MAX {
-        let key = String::from_utf8_lossy(key);
-        stderr::message(format_args!("acsm: {key}: {why}; left as it is"));
-    }
-}
-
-fn left_as_they_are(undecided: u64) -> String {
-    match undecided {
-        0 => String::new(),
-        _ => format!("; left {} as they are, whose value is undecided", grouped(undecided)),
-    }
-}
-
-fn finish(done: &impl Serialize, is_incomplete: bool, json: bool) -> anyhow::Result<ExitCode> {
-    if json {
-        output::json_to_stdout(done)?;
-    }
-    Ok(if is_incomplete { ExitCode::from(NOT_FOUND) } else { ExitCode::SUCCESS })
+    done.finish(args.json, args.quiet)
 }

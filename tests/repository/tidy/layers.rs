@@ -25,7 +25,7 @@ const RULES: &[Rules] = &[
             ('B', &["machine"]),
             ('C', &["capture", "engine"]),
             ('D', &["report", "generate"]),
-            ('E', &["live"]),
+            ('E', &["live", "cluster"]),
             ('F', &["cmd"]),
         ],
         // Capture knows nothing of flow state. The generator makes captures and shares nothing with

@@ -63,7 +63,7 @@ impl Answer<u32> {
     }
 
     /// What two filters say about a key that is in one of them at most.
-    pub(super) fn or(self, other: Answer<u32>) -> Answer<u32> {
+    pub fn or(self, other: Answer<u32>) -> Answer<u32> {
         let candidates = |answer: &Answer<u32>| match answer {
             Answer::Absent => Some(vec![]),
             Answer::Found(value) => Some(vec![*value]),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
 
-use super::pairs::{FormatArgs, Pair, PairReader};
+use super::format::{FormatArgs, Pair, PairReader};
 use crate::capture::file::{CountedInput, ReadProgress};
 use crate::cmd::progress::Progress;
 use crate::seed::Seed;

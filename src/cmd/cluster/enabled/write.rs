@@ -1,0 +1,220 @@
+//! `acsm cluster set` and `acsm cluster delete`: changes to a store, batch by batch.
+
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::Args;
+
+use super::access_args::AccessArgs;
+use super::{finish, refused};
+use crate::cluster::store::{ClusterStore, Position};
+use crate::cmd::pairs::changes::{Deleted, Left, Set, check_set};
+use crate::cmd::pairs::format::FormatArgs;
+use crate::cmd::pairs::keys::Keys;
+use crate::cmd::pairs::source::PairSource;
+use acsm_filters::kv::{Answer, Write, check_key};
+
+const SET_EXAMPLES: &str = "\
+Examples:
+  acsm cluster set B00005N7P0 Magazines
+  acsm cluster set - < changes.tsv
+
+Each key is looked up first: one that is found is updated, another one inserted. The old value
+is needed for that; a key that may have several values is left as it is, and the exit code is
+3. After an error the pairs before it may have been written. One writer per key at a time.";
+
+const DELETE_EXAMPLES: &str = "\
+Examples:
+  acsm cluster delete B00005N7P0
+  acsm cluster delete - < ended.txt
+
+Delete only keys that were put into the store: a key that was not, and is found all the same,
+is a false positive, and its deletion damages others. Exit code 3 if a key is not in the store,
+or may have several values and is left as it is. One writer per key at a time.";
+
+/// Pairs that are written together.
+const BATCH_PAIRS: usize = 16_384;
+
+/// Set the values of keys: update or insert
+#[derive(Debug, Args)]
+#[command(after_help = SET_EXAMPLES, args_override_self = true)]
+pub struct SetArgs {
+    #[command(flatten)]
+    access: AccessArgs,
+
+    /// A key; `-` reads pairs from standard input
+    key: OsString,
+
+    /// Its value
+    value: Option<OsString>,
+
+    #[command(flatten)]
+    format: FormatArgs,
+
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+
+    /// No progress bar, no messages
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// Delete keys
+#[derive(Debug, Args)]
+#[command(after_help = DELETE_EXAMPLES, args_override_self = true)]
+pub struct DeleteArgs {
+    #[command(flatten)]
+    access: AccessArgs,
+
+    /// Keys; `-` reads them from standard input, one per line
+    #[arg(required = true, value_name = "KEY")]
+    keys: Vec<OsString>,
+
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+
+    /// No messages
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// Pairs that are to be set, no key twice.
+#[derive(Default)]
+struct Batch {
+    pairs: Vec<(Vec<u8>, Vec<u8>)>,
+    positions: Vec<Position>,
+    keys: HashSet<Position>,
+}
+
+/// Sets values.
+pub fn run_set(args: &SetArgs) -> anyhow::Result<ExitCode> {
+    check_set(&args.key, &args.value, "acsm cluster set KEY VALUE")?;
+    let mut store = args.access.open()?;
+    let (mut set, mut batch) = (Set::default(), Batch::default());
+    match &args.value {
+        Some(value) => {
+            batch.add(&store, args.key.as_encoded_bytes(), value.as_encoded_bytes());
+        }
+        None => {
+            let source = PairSource::new(Path::new("-"), &args.format)?;
+            let mut reading = source.reading(1, args.quiet);
+            source.open(&reading)?.for_each(&mut reading, |pair| {
+                check_key(&pair.key)?;
+                let is_again = batch.keys.contains(&store.position(&pair.key));
+                if is_again || batch.pairs.len() >= BATCH_PAIRS {
+                    set_all(&mut store, &mut batch, &mut set, args.quiet)?;
+                }
+                batch.add(&store, &pair.key, &pair.value);
+                Ok(())
+            })?;
+        }
+    }
+    set_all(&mut store, &mut batch, &mut set, args.quiet)?;
+    finish(&mut store)?;
+    set.finish(args.json, args.quiet)
+}
+
+impl Batch {
+    fn add(&mut self, store: &ClusterStore, key: &[u8], value: &[u8]) {
+        let position = store.position(key);
+        self.pairs.push((key.to_owned(), value.to_owned()));
+        self.positions.push(position);
+        self.keys.insert(position);
+    }
+}
+
+/// Sets the pairs of a batch and empties it.
+fn set_all(
+    store: &mut ClusterStore,
+    batch: &mut Batch,
+    set: &mut Set,
+    is_quiet: bool,
+) -> anyhow::Result<()> {
+    let Batch { pairs, positions, .. } = std::mem::take(batch);
+    store.refresh().map_err(refused)?;
+    let found = store.query(&positions).map_err(refused)?;
+    let codes = store.codes(pairs.iter().map(|(_, value)| value.as_slice())).map_err(refused)?;
+    let (mut insertions, mut updates, mut updated_keys) = (vec![], vec![], vec![]);
+    for (((key, _), position), (found, code)) in
+        pairs.iter().zip(positions).zip(found.into_iter().zip(codes))
+    {
+        match (found.answer, found.filter) {
+            (Answer::Absent, _) => insertions.push((position, code)),
+            (Answer::Found(_), Some(filter)) => {
+                updates.push((position, filter, code));
+                updated_keys.push(key);
+            }
+            _ => set.leave(key, is_quiet),
+        }
+    }
+    store.insert(&insertions).map_err(refused)?;
+    set.inserted += insertions.len() as u64;
+    let changes = store.update(&updates).map_err(refused)?;
+    for (key, change) in updated_keys.into_iter().zip(changes) {
+        match change {
+            Write::Done => set.updated += 1,
+            // Another client changed what it shares cells with in between.
+            Write::Absent | Write::Undecided => set.leave(key, is_quiet),
+        }
+    }
+    Ok(())
+}
+
+/// Deletes keys.
+pub fn run_delete(args: &DeleteArgs) -> anyhow::Result<ExitCode> {
+    let mut keys = Keys::new(&args.keys)?;
+    let mut store = args.access.open()?;
+    let mut done = Deleted::default();
+    loop {
+        let batch = keys.next_batch()?;
+        if batch.is_empty() {
+            break;
+        }
+        // A key that comes twice is absent the second time.
+        let mut rest = batch.as_slice();
+        while !rest.is_empty() {
+            let mut seen = HashSet::new();
+            let many = rest.iter().take_while(|key| seen.insert(*key)).count();
+            delete_all(&mut store, &rest[..many], &mut done, args.quiet)?;
+            rest = &rest[many..];
+        }
+    }
+    finish(&mut store)?;
+    done.finish(args.json, args.quiet)
+}
+
+/// Deletes keys that are all different.
+fn delete_all(
+    store: &mut ClusterStore,
+    keys: &[Vec<u8>],
+    done: &mut Deleted,
+    is_quiet: bool,
+) -> anyhow::Result<()> {
+    store.refresh().map_err(refused)?;
+    let positions: Vec<Position> = keys.iter().map(|key| store.position(key)).collect();
+    let found = store.query(&positions).map_err(refused)?;
+    let (mut deletions, mut deleted_keys) = (vec![], vec![]);
+    for ((key, position), found) in keys.iter().zip(positions).zip(found) {
+        match (found.answer, found.filter) {
+            (Answer::Absent, _) => done.leave(key, Left::Absent, is_quiet),
+            (Answer::Found(_), Some(filter)) => {
+                deletions.push((position, filter));
+                deleted_keys.push(key);
+            }
+            _ => done.leave(key, Left::Undecided, is_quiet),
+        }
+    }
+    let changes = store.delete(&deletions).map_err(refused)?;
+    for (key, change) in deleted_keys.into_iter().zip(changes) {
+        match change {
+            Write::Done => done.deleted += 1,
+            Write::Absent => done.leave(key, Left::Absent, is_quiet),
+            Write::Undecided => done.leave(key, Left::Undecided, is_quiet),
+        }
+    }
+    Ok(())
+}

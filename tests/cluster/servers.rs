@@ -1,0 +1,213 @@
+//! A cluster of real servers on loopback, for one test.
+
+use std::env;
+use std::io::Write as _;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use redis::{Cmd, Connection, FromRedisValue};
+
+/// How long anything may take that should take seconds.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A server process.
+pub struct Server {
+    pub port: u16,
+    /// The port by which servers of the cluster talk to each other.
+    bus: u16,
+    process: Child,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+impl Server {
+    pub fn address(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
+    }
+
+    /// Sends a signal by its name.
+    pub fn signal(&self, name: &str) {
+        let pid = self.process.id().to_string();
+        let sent = Command::new("kill").args([&format!("-{name}"), &pid]).status();
+        assert!(sent.is_ok_and(|status| status.success()), "kill -{name} {pid}");
+    }
+
+    pub fn connection(&self) -> Connection {
+        let client = redis::Client::open(format!("redis://{}/", self.address())).unwrap();
+        client.get_connection_with_timeout(Duration::from_secs(5)).unwrap()
+    }
+
+    pub fn ask<T: FromRedisValue>(&self, command: &Cmd) -> T {
+        command.query(&mut self.connection()).unwrap()
+    }
+
+    /// A field of INFO.
+    pub fn info(&self, field: &str) -> String {
+        let text: String = self.ask(redis::cmd("INFO").arg("everything"));
+        let line = text.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':'));
+        line.unwrap_or_default().to_owned()
+    }
+}
+
+/// Servers that form a cluster, and a folder.
+pub struct Cluster {
+    pub servers: Vec<Server>,
+    pub folder: tempfile::TempDir,
+}
+
+/// The program of a server and the module, or why there is none.
+fn needed() -> Result<(PathBuf, PathBuf), String> {
+    let wanted = env::var("ACSM_CLUSTER_SERVER").ok();
+    let names = wanted.as_deref().map_or(vec!["redis-server", "valkey-server"], |name| vec![name]);
+    let runs = |name: &&str| Command::new(name).arg("--version").output().is_ok();
+    let server = names.iter().copied().find(runs).ok_or("no redis-server is installed")?;
+    let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/release/libacsm_redis.so");
+    let module = env::var_os("ACSM_REDIS_MODULE").map_or(built, PathBuf::from);
+    match module.is_file() {
+        true => Ok((server.into(), module)),
+        false => Err("the module is not built: cargo build --release -p acsm-redis".to_owned()),
+    }
+}
+
+impl Cluster {
+    /// A cluster with this number of primaries and as many replicas or none, if servers can be started.
+    pub fn start(primaries: usize, has_replicas: bool) -> Option<Cluster> {
+        let (program, module) = match needed() {
+            Ok(needed) => needed,
+            Err(why) => {
+                assert_ne!(env::var("ACSM_CLUSTER_TESTS").as_deref(), Ok("require"), "{why}");
+                println!("skipped: {why}");
+                return None;
+            }
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let count = primaries * (1 + usize::from(has_replicas));
+        let servers: Vec<Server> =
+            (0..count).map(|_| start_server(&program, &module, folder.path())).collect();
+        let cluster = Cluster { servers, folder };
+        cluster.form(primaries);
+        Some(cluster)
+    }
+
+    fn form(&self, primaries: usize) {
+        for server in &self.servers {
+            wait_until("servers answer", || {
+                let client = redis::Client::open(format!("redis://{}/", server.address()));
+                client.unwrap().get_connection_with_timeout(Duration::from_secs(1)).is_ok()
+            });
+        }
+        let first = &self.servers[0];
+        for server in &self.servers[1..] {
+            let mut meet = redis::cmd("CLUSTER");
+            let () = server.ask(meet.arg("MEET").arg("127.0.0.1").arg(first.port).arg(first.bus));
+        }
+        for (number, server) in self.servers[..primaries].iter().enumerate() {
+            let [begin, end] = [number, number + 1].map(|n| n * 16_384 / primaries);
+            let mut slots = redis::cmd("CLUSTER");
+            let () = server.ask(slots.arg("ADDSLOTSRANGE").arg(begin).arg(end - 1));
+        }
+        let is_ok = |server: &Server| {
+            let state: String = server.ask(redis::cmd("CLUSTER").arg("INFO"));
+            let known = format!("cluster_known_nodes:{}", self.servers.len());
+            state.contains("cluster_state:ok") && state.contains(&known)
+        };
+        let primaries_known = |server: &Server| {
+            let nodes: String = server.ask(redis::cmd("CLUSTER").arg("NODES"));
+            nodes.lines().filter(|line| line.contains("master")).count()
+        };
+        wait_until("the cluster is formed", || self.servers.iter().all(is_ok));
+        for (number, server) in self.servers[primaries..].iter().enumerate() {
+            let id: String = self.servers[number].ask(redis::cmd("CLUSTER").arg("MYID"));
+            let () = server.ask(redis::cmd("CLUSTER").arg("REPLICATE").arg(id));
+        }
+        wait_until("replicas are connected", || {
+            let replicas = self.servers[primaries..].iter();
+            replicas.clone().all(|server| server.info("master_link_status") == "up")
+                && self.servers.iter().all(|server| primaries_known(server) == primaries)
+        });
+    }
+
+    pub fn url(&self) -> String {
+        let addresses: Vec<String> = self.servers.iter().map(Server::address).collect();
+        addresses.join(",")
+    }
+
+    /// `acsm cluster` with the words of a line.
+    pub fn command(&self, line: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_acsm"));
+        command.arg("cluster").args(line.split_whitespace()).env("ACSM_CLUSTER", self.url());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    /// Runs it with this on standard input.
+    pub fn run(&self, line: &str, input: &str) -> Output {
+        let mut child = self.command(line).stdin(Stdio::piped()).spawn().unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        let input = input.to_owned();
+        let writer = thread::spawn(move || stdin.write_all(input.as_bytes()));
+        let output = child.wait_with_output().unwrap();
+        let _ = writer.join();
+        output
+    }
+
+    /// What a run that must succeed prints on standard output.
+    #[track_caller]
+    pub fn done(&self, line: &str, input: &str) -> String {
+        let output = self.run(line, input);
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(0), "{line}: {message}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// The document that a run prints.
+    #[track_caller]
+    pub fn json(&self, line: &str) -> serde_json::Value {
+        serde_json::from_str(&self.done(line, "")).unwrap()
+    }
+
+    /// Writes a file into the folder and returns its path.
+    pub fn write(&self, name: &str, text: &str) -> String {
+        let path = self.folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.display().to_string()
+    }
+}
+
+fn start_server(program: &Path, module: &Path, folder: &Path) -> Server {
+    // Both ports at once, so that they differ.
+    let free = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+    let [port, bus] = free.map(|listener| listener.local_addr().unwrap().port());
+    let own = folder.join(port.to_string());
+    std::fs::create_dir(&own).unwrap();
+    let process = Command::new(program)
+        .args(["--port", &port.to_string(), "--cluster-port", &bus.to_string()])
+        .args(["--bind", "127.0.0.1", "--cluster-enabled", "yes"])
+        .args(["--cluster-node-timeout", "15000", "--cluster-require-full-coverage", "no"])
+        .args(["--save", "", "--appendonly", "no", "--repl-diskless-sync-delay", "0"])
+        .args(["--loadmodule", &module.display().to_string()])
+        .current_dir(own)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    Server { port, bus, process }
+}
+
+/// Waits until something holds.
+#[track_caller]
+pub fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+    let begin = Instant::now();
+    while !holds() {
+        assert!(begin.elapsed() < PATIENCE, "waited in vain until {what}");
+        thread::sleep(Duration::from_millis(50));
+    }
+}
