@@ -1,5 +1,7 @@
 //! The program run as a whole on files: every command that takes no network interface.
 
+#[cfg(feature = "cluster")]
+mod cluster;
 mod compare;
 mod compare_page;
 mod corpus;

@@ -1,7 +1,7 @@
 //! Balancing on real servers.
 
-use crate::servers::Cluster;
-use crate::shadow::{Shadow, tsv};
+use crate::cluster::servers::Cluster;
+use crate::cluster::shadow::{Shadow, tsv};
 
 #[test]
 fn slabs_are_exchanged_until_servers_have_the_same_load() {
@@ -17,7 +17,8 @@ fn slabs_are_exchanged_until_servers_have_the_same_load() {
     let lines: String = numbers.iter().map(|number| tsv(*number..number + 1)).collect();
     let path = cluster.write("pairs.tsv", &lines);
     cluster.done(&format!("load -q {path}"), "");
-    for pair in numbers.iter().flat_map(|number| crate::shadow::pairs(*number..number + 1)) {
+    for pair in numbers.iter().flat_map(|number| crate::cluster::shadow::pairs(*number..number + 1))
+    {
         shadow.insert(&pair.0, &pair.1);
     }
     let before = cluster.json("status --json")["imbalance"].as_f64().unwrap();

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use crate::servers::Cluster;
-use crate::shadow::{Shadow, open, pairs};
+use crate::cluster::servers::Cluster;
+use crate::cluster::shadow::{Shadow, open, pairs};
 
 /// Bytes by which the replica is behind.
 const BEHIND: u64 = 10 << 20;

@@ -8,7 +8,7 @@ use acsm::cluster::router::{Request, Router};
 use acsm::cluster::store::ClusterStore;
 use acsm_filters::kv::{Answer, KbfMap};
 
-use crate::servers::Cluster;
+use crate::cluster::servers::Cluster;
 
 /// Pairs that `acsm cluster load` looks up together.
 const LOAD_BATCH: usize = 32_768;

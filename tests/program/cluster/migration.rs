@@ -6,8 +6,8 @@ use acsm::cluster::access::Access;
 use acsm::cluster::migrate::move_slot;
 use acsm::cluster::router::Router;
 
-use crate::servers::Cluster;
-use crate::shadow::{Shadow, open, pairs};
+use crate::cluster::servers::Cluster;
+use crate::cluster::shadow::{Shadow, open, pairs};
 
 #[test]
 fn every_slab_moves_to_every_server_while_it_is_written() {

@@ -5,8 +5,8 @@ use std::env;
 use acsm_filters::kv::Answer;
 use serde_json::Value;
 
-use crate::servers::Cluster;
-use crate::shadow::{Shadow, pairs, tsv};
+use crate::cluster::servers::Cluster;
+use crate::cluster::shadow::{Shadow, pairs, tsv};
 
 /// Pairs of the large comparison: more by ACSM_CLUSTER_PAIRS.
 fn many() -> u32 {
