@@ -160,7 +160,7 @@ pub fn upper(word: &[u8]) -> String {
 
 /// An argument as errors quote it.
 pub fn shown(argument: &[u8]) -> String {
-    let more = if argument.len() > SHOWN_MAX { "…" } else { "" };
+    let more = if argument.len() > SHOWN_MAX { "..." } else { "" };
     format!("'{}{more}'", argument[..argument.len().min(SHOWN_MAX)].escape_ascii())
 }
 

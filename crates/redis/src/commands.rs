@@ -104,10 +104,10 @@ fn create(ctx: &Context, args: Vec<ValkeyString>) -> ValkeyResult {
         if !key.is_empty() {
             return Err(CommandError::KeyExists);
         }
-        key.as_string_dma()?.write(&bytes)?;
         let words = create::arguments(&parameters);
         let mut replicated: Vec<&[u8]> = vec![name.as_slice()];
         replicated.extend(words.iter().map(String::as_bytes));
+        key.as_string_dma()?.write(&bytes)?;
         ctx.replicate("kbf.create", replicated.as_slice());
         Ok(ValkeyValue::SimpleStringStatic("OK"))
     })

@@ -10,8 +10,13 @@ use crate::error::CommandError;
 pub fn parameters(mut arguments: Arguments<'_>) -> Result<KbfParameters, CommandError> {
     let mut spec = KvSpec::new(1, 1);
     let (mut values, mut capacity, mut cells, mut hashes) = (None, None, None, None);
+    let mut seen: Vec<String> = vec![];
     while let Some(word) = arguments.next() {
-        match upper(word).as_str() {
+        let name = upper(word);
+        if seen.contains(&name) {
+            return Err(syntax(format!("{name} comes twice")));
+        }
+        match name.as_str() {
             "VALUES" => values = Some(arguments.number_of("VALUES", 1)?),
             "CAPACITY" => capacity = Some(arguments.number_of("CAPACITY", 1)?),
             "CELLS" => cells = Some(arguments.number_of("CELLS", 1)?),
@@ -23,6 +28,7 @@ pub fn parameters(mut arguments: Arguments<'_>) -> Result<KbfParameters, Command
             "NOSALT" => spec.salted = false,
             _ => return Err(unexpected(word)),
         }
+        seen.push(name);
     }
     let Some(values) = values else { return Err(syntax("VALUES is missing".to_owned())) };
     spec.values = usize::try_from(values).unwrap_or(usize::MAX);

@@ -29,16 +29,18 @@ pub enum CommandError {
 impl CommandError {
     /// The error reply. (The library's conversion of errors would put a further `ERR` in front.)
     pub fn reply(self) -> ValkeyError {
-        ValkeyError::String(self.to_string())
+        // The library makes one byte of each character.
+        ValkeyError::String(self.to_string().replace(|c: char| !c.is_ascii(), "?"))
     }
 
     /// An error about the bytes of a slab: those of the key, or those that were given.
     pub fn about(what: &'static str) -> impl Fn(SlabError) -> CommandError {
         move |error| match error {
             // In a slab that exists.
-            SlabError::NotASlab(_) | SlabError::Parameters | SlabError::TooLarge { .. } => {
-                CommandError::NotASlab { what, error }
-            }
+            SlabError::NotASlab(_)
+            | SlabError::Parameters
+            | SlabError::TooLarge { .. }
+            | SlabError::TooManyValues { .. } => CommandError::NotASlab { what, error },
             error => CommandError::Slab { error },
         }
     }

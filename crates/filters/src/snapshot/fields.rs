@@ -20,7 +20,7 @@ pub struct Decoder<'a> {
 }
 
 /// No count of events is as large: at a hundred million per second, that takes 22 years.
-const COUNT_LIMIT: u64 = 1 << 56;
+pub(crate) const COUNT_LIMIT: u64 = 1 << 56;
 
 macro_rules! numbers {
     ($($number:ident)*) => {

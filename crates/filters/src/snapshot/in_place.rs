@@ -47,9 +47,14 @@ pub(crate) fn section(
         let missing = header.len - rest.len() as u64;
         return Err(SnapshotError::Truncated { part, offset: content_offset, missing });
     };
-    match header.crc {
-        None if is_checked => Err(SnapshotError::Unchecked { kind, offset }),
-        Some(crc) if crc != crc32c(content) => {
+    match (header.crc, is_checked) {
+        (None, true) => Err(SnapshotError::Unchecked { kind, offset }),
+        // Content that is changed in place has no checksum.
+        (Some(_), false) => {
+            let what = "the flags of a section";
+            Err(SnapshotError::Invalid { what, offset: offset + 4, value: 0 })
+        }
+        (Some(crc), true) if crc != crc32c(content) => {
             Err(SnapshotError::Damaged { part, offset: content_offset })
         }
         _ => Ok(Decoder::new(content, kind, content_offset)),

@@ -74,6 +74,7 @@ mod writer;
 
 pub use crc32c::crc32c;
 pub use error::{Part, SnapshotError};
+pub(crate) use fields::COUNT_LIMIT;
 pub use fields::{Decoder, Encoder};
 pub use kind::SectionKind;
 pub use reader::{Section, SnapshotReader};

@@ -20,7 +20,7 @@ use crate::snapshot::in_place::{
     END_BYTES, FILE_HEADER_BYTES, SECTION_HEADER_BYTES, check_end, check_file_header, section,
     write_end, write_file_header, write_section_header,
 };
-use crate::snapshot::{Encoder, SectionKind, SnapshotError};
+use crate::snapshot::{COUNT_LIMIT, Encoder, SectionKind, SnapshotError};
 
 /// The most bytes of a slab.
 pub const SLAB_BYTES_MAX: usize = 4 << 20;
@@ -95,8 +95,9 @@ pub(super) fn write_all(
 
 pub(super) fn write_counts(head: &mut [u8], counts: Counts) {
     let mut content = Encoder::default();
-    content.u64(counts.pairs);
-    content.u64(counts.saturations);
+    // Not beyond what a header may say.
+    content.u64(counts.pairs.min(COUNT_LIMIT - 1));
+    content.u64(counts.saturations.min(COUNT_LIMIT - 1));
     write_section(head, STATE_AT, STATE, &content);
 }
 

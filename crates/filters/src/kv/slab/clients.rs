@@ -1,7 +1,7 @@
 //! The last sequence of each client.
 
 use super::SlabError;
-use crate::snapshot::{Decoder, Encoder, SnapshotError};
+use crate::snapshot::{COUNT_LIMIT, Decoder, Encoder, SnapshotError};
 
 /// How many clients a slab remembers.
 pub const CLIENTS: usize = 64;
@@ -100,7 +100,7 @@ impl ClientTable {
         if old.id != client {
             self.evicted = self.evicted.max(old.id);
         }
-        self.writes += 1;
+        self.writes = (self.writes + 1).min(COUNT_LIMIT - 1);
         self.entries[at] = Client { id: client, sequence, last_write: self.writes };
         Ok(true)
     }

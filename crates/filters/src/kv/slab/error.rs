@@ -33,6 +33,12 @@ pub enum SlabError {
         /// The most.
         limit: u32,
     },
+    /// More items than a slab can count.
+    #[error("the slab would count {items} items, which are too many")]
+    TooManyItems {
+        /// How many.
+        items: u64,
+    },
     /// A value for which there is no code.
     #[error("the value {value} is not below {values}")]
     Value {

@@ -6,6 +6,7 @@ use super::read::Slab;
 use super::{CodesCache, FETCHED, SlabError};
 use crate::kv::{Answer, KbfMap, KbfParameters, Write};
 use crate::line::Line;
+use crate::snapshot::COUNT_LIMIT;
 
 /// A slab in borrowed bytes that can be changed.
 pub struct SlabMut<'a> {
@@ -112,8 +113,13 @@ impl<'a> SlabMut<'a> {
         batch: Option<Batch>,
         other: &Slab<'_>,
     ) -> Result<Written<u64>, SlabError> {
-        self.filter.check_joinable(other.parameters())?;
         self.apply(batch, |filter| {
+            // Checked before anything is written, and after a repeat or a gap was found.
+            filter.check_joinable(other.parameters())?;
+            let items = filter.pairs().saturating_add(other.filter.pairs());
+            if items >= COUNT_LIMIT {
+                return Err(SlabError::TooManyItems { items });
+            }
             filter.join(&other.filter)?;
             Ok(filter.pairs())
         })
@@ -154,7 +160,6 @@ pub fn compressed(
 ) -> Result<Written<Vec<u8>>, SlabError> {
     let slab = Slab::open(bytes, codes)?;
     let old = *slab.parameters();
-    old.halved()?;
     let known = bytes::clients(bytes)?;
     let clients = match enter(bytes, batch)? {
         Entered::Repeat => return Ok(Written::Repeat),

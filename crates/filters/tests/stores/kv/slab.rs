@@ -260,6 +260,30 @@ fn a_joined_slab_has_the_items_of_both_and_a_compressed_one_half_of_the_cells() 
 }
 
 #[test]
+fn repeats_and_gaps_are_found_before_other_reasons_to_refuse() {
+    let mut codes = CodesCache::default();
+    let batch = |sequence| Some(Batch { client: 1, sequence });
+    let four = parameters(KvSpec::new(100, VALUES as usize), 4);
+    let other = slab::create(&small()).unwrap();
+    let mut bytes = slab::create(&four).unwrap();
+    let mut slab = SlabMut::open(&mut bytes, &mut codes).unwrap();
+    slab.insert(batch(1), &[(digest(&four, 1), 7)]).unwrap();
+    let other = Slab::open(&other, &mut codes).unwrap();
+    // A slab of another size, in a batch that was applied before, or that comes too early.
+    assert_eq!(slab.join(batch(1), &other).unwrap(), Written::Repeat);
+    assert!(matches!(slab.join(batch(3), &other), Err(SlabError::Gap { next: 2, .. })));
+    assert!(matches!(slab.join(batch(2), &other), Err(SlabError::Kv(_))));
+    // Halved until that is impossible.
+    while let Ok(Written::Applied(half)) = slab::compressed(&bytes, None, &mut codes) {
+        bytes = half;
+    }
+    let mut compressed = |sequence| slab::compressed(&bytes, batch(sequence), &mut codes);
+    assert_eq!(compressed(1).unwrap(), Written::Repeat);
+    assert!(matches!(compressed(3), Err(SlabError::Gap { next: 2, .. })));
+    assert!(matches!(compressed(2), Err(SlabError::Kv(_))));
+}
+
+#[test]
 fn a_slab_is_a_snapshot() {
     let bytes = slab::create(&small()).unwrap();
     let mut input = SnapshotReader::new(&bytes[..]).unwrap();
