@@ -76,6 +76,8 @@ pub struct Outbox {
     replicas: HashMap<Address, Replica>,
     /// Batches that were sent again after a gap.
     pub resent: u64,
+    /// Acknowledged batches of clients that a slab has forgotten: no server can say whether it has them.
+    unknown: usize,
 }
 
 /// A connection to a replica, or when it may be tried again.
@@ -115,6 +117,7 @@ impl Default for Outbox {
             ask_at: ASK_BYTES,
             replicas: HashMap::new(),
             resent: 0,
+            unknown: 0,
         }
     }
 }
@@ -186,6 +189,7 @@ impl Outbox {
                     let dropped = lane.kept.len() - 1;
                     let bytes = lane.kept.drain(..dropped).map(|batch| batch.records.len());
                     self.kept_bytes -= bytes.sum::<usize>();
+                    self.unknown += dropped;
                     lane.next = 2;
                     let again: Vec<Request> = lane.request(layout, id, 1).into_iter().collect();
                     reply = router.run(&again)?.swap_remove(0);
@@ -224,7 +228,8 @@ impl Outbox {
     }
 
     /// Makes sure that the primaries have everything, and waits until replicas have it too, where there are
-    /// any. Returns the number of batches that these have not confirmed.
+    /// any. Returns the number of batches that these have not confirmed, or that they were not asked about
+    /// since the slab has forgotten the client.
     pub fn finish(&mut self, router: &mut Router, layout: &Layout) -> Result<usize, ClusterError> {
         let begin = Instant::now();
         loop {
@@ -236,9 +241,9 @@ impl Outbox {
                 owner.is_some_and(|owner| !topology.servers[owner].replicas.is_empty())
             };
             let open = self.lanes.iter().filter(|(id, _)| has_replica(id));
-            let left = open.map(|(_, lane)| lane.kept.len()).sum();
+            let left: usize = open.map(|(_, lane)| lane.kept.len()).sum();
             if left == 0 || begin.elapsed() > CONFIRM_TIMEOUT {
-                return Ok(left);
+                return Ok(left + self.unknown);
             }
             thread::sleep(PAUSE);
         }
@@ -264,11 +269,26 @@ impl Outbox {
             };
             let newest = lane.next - 1;
             if let (true, Some(request)) = (last < newest, lane.request(layout, id, newest)) {
-                let reply = router.run_one(request)?;
-                self.settled(router, layout, id, reply)?;
+                match router.run_one(request)? {
+                    Err(error) if error.code() == "KBFEVICTED" => self.forget(id, &error),
+                    reply => {
+                        self.resent += u64::from(reply.is_ok());
+                        self.settled(router, layout, id, reply)?;
+                    }
+                }
             }
         }
         Ok(())
+    }
+
+    /// Gives up the batches of a slab that has forgotten this client. All of them were acknowledged, so they
+    /// are not sent under another id, which would apply them twice.
+    fn forget(&mut self, id: SlabId, evicted: &ServerError) {
+        self.client = new_client(number_in(evicted).unwrap_or(self.client));
+        if let Some(lane) = self.lanes.remove(&id) {
+            self.unknown += lane.kept.len();
+            self.kept_bytes -= lane.kept.iter().map(|batch| batch.records.len()).sum::<usize>();
+        }
     }
 
     fn last_known(&self, layout: &Layout, id: SlabId) -> Option<Request> {

@@ -276,7 +276,7 @@ impl ClusterStore {
     }
 
     /// Makes sure that all writes are on the primaries, and waits for the replicas. Returns the number of
-    /// batches that are on no replica yet.
+    /// batches that no replica has confirmed.
     pub fn finish(&mut self) -> Result<usize, ClusterError> {
         self.outbox.finish(&mut self.router, &self.layout)
     }
