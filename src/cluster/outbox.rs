@@ -250,7 +250,7 @@ impl Outbox {
     }
 
     /// Asks the primaries for the last batch that each slab has, and sends again what it lacks.
-    fn complete_primaries(
+    pub(super) fn complete_primaries(
         &mut self,
         router: &mut Router,
         layout: &Layout,

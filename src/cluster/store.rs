@@ -42,6 +42,8 @@ pub struct ClusterStore {
     outbox: Outbox,
     /// Pairs of each filter, as far as is known.
     items: HashMap<SlabId, u64>,
+    /// Interruptions of the router up to which the primaries are known to have all batches.
+    complete_until: u64,
 }
 
 impl ClusterStore {
@@ -85,7 +87,16 @@ impl ClusterStore {
         let layout = Layout::new(prefix, description.slabs, description.parameters.hash_key);
         let values = Values::new(prefix, description.values_max);
         let (outbox, items, prefix) = (Outbox::default(), HashMap::new(), prefix.to_owned());
-        let mut store = ClusterStore { router, prefix, description, layout, values, outbox, items };
+        let mut store = ClusterStore {
+            complete_until: router.interruptions(),
+            router,
+            prefix,
+            description,
+            layout,
+            values,
+            outbox,
+            items,
+        };
         store.refresh()?;
         Ok(store)
     }
@@ -136,8 +147,25 @@ impl ClusterStore {
         self.values.codes(&mut self.router, values)
     }
 
-    /// QUERY: what is known about keys, in their order, among the values known to this client.
+    /// QUERY: what is known about keys, in their order, among the values known to this client. All batches
+    /// that this client has written are seen, also after a failover.
     pub fn query(&mut self, keys: &[Position]) -> Result<Vec<Found>, ClusterError> {
+        loop {
+            let found = self.query_once(keys)?;
+            let (interruptions, resent) = (self.router.interruptions(), self.outbox.resent);
+            if interruptions == self.complete_until {
+                return Ok(found);
+            }
+            // A new primary may lack batches: it has not seen their keys.
+            self.outbox.complete_primaries(&mut self.router, &self.layout)?;
+            self.complete_until = interruptions;
+            if self.outbox.resent == resent {
+                return Ok(found);
+            }
+        }
+    }
+
+    fn query_once(&mut self, keys: &[Position]) -> Result<Vec<Found>, ClusterError> {
         let mut by_filter: BTreeMap<SlabId, Vec<usize>> = BTreeMap::new();
         for (at, key) in keys.iter().enumerate() {
             for id in self.description.filters(key.slab) {
