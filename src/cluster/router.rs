@@ -278,6 +278,7 @@ impl Router {
                 | ServerErrorKind::MasterDown
                 | ServerErrorKind::ReadOnly,
             ) => Attempt::Failed(why()),
+            _ if error.code() == "NOREPLICAS" => Attempt::Failed(why()), // min-replicas-to-write
             _ => Attempt::Done(Err(error)),
         }
     }

@@ -6,10 +6,10 @@ use redis::Value;
 
 use super::description::{Description, unreadable};
 use super::error::ClusterError;
-use super::layout::{Layout, SlabId, description_key, slot_of};
+use super::layout::{Layout, SlabId, description_key, slot_of, values_key};
 use super::outbox::{Batch, Operation, Outbox, refusal};
 use super::replies::{FilterInfo, answers};
-use super::router::{Request, Router};
+use super::router::{Reply, Request, Router};
 use super::values::{Values, wait_for_replica};
 use acsm_filters::kv::{Answer, Write};
 
@@ -55,9 +55,10 @@ impl ClusterStore {
     ) -> Result<ClusterStore, ClusterError> {
         let key = description_key(prefix);
         let slot = slot_of(&key);
-        let exists = router.run_one(Request::new(slot, redis::cmd("EXISTS").arg(&key)))?;
-        if exists != Ok(Value::Int(0)) {
-            return Err(ClusterError::Exists { prefix: prefix.to_owned() });
+        match router.run_one(Request::new(slot, redis::cmd("EXISTS").arg(&key)))? {
+            Ok(Value::Int(0)) => {}
+            Ok(_) => return Err(ClusterError::Exists { prefix: prefix.to_owned() }),
+            Err(error) => return Err(ClusterError::Refused { what: key, error }),
         }
         let layout = Layout::new(prefix, description.slabs, description.parameters.hash_key);
         let ids: Vec<SlabId> = description.all_filters().collect();
@@ -125,11 +126,14 @@ impl ClusterStore {
     pub fn refresh(&mut self) -> Result<(), ClusterError> {
         let requests = [describe_request(&self.prefix), self.values.count_request()];
         let mut replies = self.router.run(&requests)?.into_iter();
-        let fields = replies.next().and_then(Result::ok);
+        let (Some(fields), Some(count)) = (replies.next(), replies.next()) else {
+            return Err(unreadable(&self.prefix));
+        };
         self.description = described(&self.prefix, fields)?;
-        match replies.next() {
-            Some(Ok(Value::Int(count))) => self.values.refresh(&mut self.router, count as u32),
-            _ => Err(unreadable(&self.prefix)),
+        match count {
+            Ok(Value::Int(count)) => self.values.refresh(&mut self.router, count as u32),
+            Ok(_) => Err(unreadable(&self.prefix)),
+            Err(error) => Err(ClusterError::Refused { what: values_key(&self.prefix), error }),
         }
     }
 
@@ -367,12 +371,13 @@ fn describe_request(prefix: &str) -> Request {
 }
 
 fn read_description(router: &mut Router, prefix: &str) -> Result<Description, ClusterError> {
-    described(prefix, router.run_one(describe_request(prefix))?.ok())
+    described(prefix, router.run_one(describe_request(prefix))?)
 }
 
-fn described(prefix: &str, fields: Option<Value>) -> Result<Description, ClusterError> {
-    let fields = fields.and_then(|value| redis::from_redis_value(value).ok());
-    let fields: HashMap<String, String> = fields.ok_or_else(|| unreadable(prefix))?;
+fn described(prefix: &str, fields: Reply) -> Result<Description, ClusterError> {
+    let refused = |error| ClusterError::Refused { what: description_key(prefix), error };
+    let fields: HashMap<String, String> =
+        redis::from_redis_value(fields.map_err(refused)?).map_err(|_| unreadable(prefix))?;
     if fields.is_empty() {
         return Err(ClusterError::NoStore { prefix: prefix.to_owned() });
     }
