@@ -42,7 +42,13 @@ pub enum UrlError {
 impl Access {
     /// The servers of `[redis[s]|valkey[s]://][user@]host[:port][,host[:port]…]`.
     pub fn from_url(url: &str) -> Result<Access, UrlError> {
-        let malformed = || UrlError::Malformed(url.to_owned());
+        // Whatever else is wrong: no message shows what may be a password.
+        let authority = url.split_once("://").map_or(url, |(_, rest)| rest);
+        if authority.rsplit_once('@').is_some_and(|(user, _)| user.contains(':')) {
+            return Err(UrlError::Password);
+        }
+        let shown = url.rsplit_once('@').map_or(url, |(_, rest)| rest);
+        let malformed = || UrlError::Malformed(shown.to_owned());
         let (has_tls, rest) = match url.split_once("://") {
             Some(("redis" | "valkey", rest)) => (false, rest),
             Some(("rediss" | "valkeys", rest)) => (true, rest),
@@ -50,7 +56,6 @@ impl Access {
             None => (false, url),
         };
         let (user, hosts) = match rest.rsplit_once('@') {
-            Some((user, _)) if user.contains(':') => return Err(UrlError::Password),
             Some((user, hosts)) => (Some(user.to_owned()), hosts),
             None => (None, rest),
         };
@@ -110,10 +115,23 @@ mod tests {
         assert_eq!(seeds, ["[::1]:7001", "10.0.0.2:6379", "h:7003"]);
         assert!(access.has_tls && access.user.as_deref() == Some("reader"));
         assert!(!Access::from_url("127.0.0.1:7001").unwrap().has_tls);
-        assert_eq!(Access::from_url("redis://a:b@h:1").err(), Some(UrlError::Password));
+        for url in [
+            "redis://a:b@h:1",
+            "http://a:b@h",
+            "a:b@h",
+            "redis://a:b@c@h",
+            "redis://a@b:c@h",
+            "x://:b@h",
+        ] {
+            assert_eq!(Access::from_url(url).err(), Some(UrlError::Password), "{url}");
+        }
         for url in ["", "http://h", "redis://", "h:1,,h:2", "h:99999"] {
             let error = Access::from_url(url).err();
             assert_eq!(error, Some(UrlError::Malformed(url.to_owned())), "{url}");
+        }
+        for url in ["redis://secret@h:x", "http://secret@h:x", "a@secret@h:x"] {
+            let error = Access::from_url(url).err();
+            assert_eq!(error, Some(UrlError::Malformed("h:x".to_owned())), "{url}");
         }
     }
 }

@@ -150,13 +150,20 @@ impl Description {
         Some(Description { slabs, parameters, values_max, grown: grown.collect() })
     }
 
-    /// The command that notes how many filters a slab has.
+    /// The command that notes that a slab has this number of filters, or more.
     pub fn grown_command(prefix: &str, slab: u32, generations: u32) -> Cmd {
-        let mut command = redis::cmd("HSET");
-        command.arg(description_key(prefix)).arg(format!("{GROWN}{slab}")).arg(generations);
+        let mut command = redis::cmd("EVAL");
+        command.arg(GROW_SCRIPT).arg(1).arg(description_key(prefix));
+        command.arg(format!("{GROWN}{slab}")).arg(generations);
         command
     }
 }
+
+/// Raises a field: a client that knows of fewer filters than another must not hide the other's.
+const GROW_SCRIPT: &str = "\
+local count = tonumber(redis.call('HGET', KEYS[1], ARGV[1]) or '1')
+if count < tonumber(ARGV[2]) then redis.call('HSET', KEYS[1], ARGV[1], ARGV[2]) end
+return 1";
 
 /// The beginning of the fields of slabs that have grown.
 const GROWN: &str = "filters.";
@@ -193,15 +200,17 @@ mod tests {
     fn a_description_is_read_as_it_was_written() {
         for values in [3, 3000, 20_000] {
             let mut made = Description::new(&wanted(100_000, values)).unwrap();
-            let words: Vec<String> =
-                [made.save_command("x"), Description::grown_command("x", 5, 2)]
-                    .iter()
-                    .flat_map(|command| command.args_iter().skip(2).collect::<Vec<_>>())
-                    .map(|arg| match arg {
-                        redis::Arg::Simple(word) => String::from_utf8(word.to_vec()).unwrap(),
-                        _ => panic!("a cursor"),
-                    })
-                    .collect();
+            // HSET key, or EVAL script 1 key: then names and texts.
+            let (saved, grown) = (made.save_command("x"), Description::grown_command("x", 5, 2));
+            let words: Vec<String> = saved
+                .args_iter()
+                .skip(2)
+                .chain(grown.args_iter().skip(4))
+                .map(|arg| match arg {
+                    redis::Arg::Simple(word) => String::from_utf8(word.to_vec()).unwrap(),
+                    _ => panic!("a cursor"),
+                })
+                .collect();
             let (pairs, _) = words.as_chunks();
             let mut fields: HashMap<String, String> =
                 pairs.iter().map(|[name, text]| (name.clone(), text.clone())).collect();

@@ -68,8 +68,8 @@ pub enum ClusterError {
     },
     /// Batches that a new primary does not have, and neither has the client.
     #[error(
-        "{key} lacks the batches from {from} to {to}, which a replica had confirmed; it is not the \
-         one that became the primary"
+        "{key} lacks the batches from {from} to {to}, which this client no longer has: another \
+         replica had confirmed them, or they were more than a client keeps"
     )]
     Lost {
         /// The slab.

@@ -53,7 +53,11 @@ pub fn processor_time(store: &mut ClusterStore) -> Result<Option<Vec<u64>>, Clus
         command.arg("SLOT-STATS").arg("SLOTSRANGE").arg(0).arg(16_383);
         let slots: Vec<(u16, Value)> = match store.router.at(&server.address, &command) {
             Ok(slots) => slots,
-            Err(ClusterError::Refused { .. }) => return Ok(None),
+            Err(ClusterError::Refused { error, .. })
+                if error.details().is_some_and(|details| details.contains("nknown subcommand")) =>
+            {
+                return Ok(None);
+            }
             Err(error) => return Err(error),
         };
         for (slot, stats) in slots {

@@ -18,8 +18,8 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(50);
 /// How long servers may take to hear of each other's changes.
 const AGREEMENT: Duration = Duration::from_secs(2);
-/// Keys that are moved by one command.
-const KEYS: usize = 10;
+/// How long the move of one key may take: less than the router waits for a reply.
+const KEY_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// Moves a slot to the server with this number. Nothing happens if it has the slot.
 pub fn move_slot(router: &mut Router, slot: u16, to: usize) -> Result<(), ClusterError> {
@@ -34,10 +34,21 @@ pub fn move_slot(router: &mut Router, slot: u16, to: usize) -> Result<(), Cluste
     }
     let source = topology.servers[from].clone();
     if !move_atomically(router, slot, &source, &target)? {
-        move_keys(router, slot, &source, &target)?;
-        agree(router, slot, &source, &target)?;
+        let moved = move_keys(router, slot, &source, &target)
+            .and_then(|()| agree(router, slot, &source, &target));
+        moved.map_err(|error| not_moved(slot, &target, error))?;
     }
     router.refresh()
+}
+
+/// An error after which a slot may be at two servers in part.
+fn not_moved(slot: u16, target: &Server, error: ClusterError) -> ClusterError {
+    let why = match &error {
+        ClusterError::NotMoved { .. } => return error,
+        ClusterError::Connection { source, .. } => format!("{error}: {source}"),
+        _ => error.to_string(),
+    };
+    ClusterError::NotMoved { slot, to: target.address.clone(), why }
 }
 
 /// Moves a slot as a whole. Returns whether the server can do that.
@@ -101,7 +112,7 @@ fn move_keys(
     set_slot(router, source, slot, &["MIGRATING", &target.id])?;
     loop {
         let mut command = redis::cmd("CLUSTER");
-        command.arg("GETKEYSINSLOT").arg(slot).arg(KEYS);
+        command.arg("GETKEYSINSLOT").arg(slot).arg(1);
         let keys: Vec<Vec<u8>> = router.at(&source.address, &command)?;
         if keys.is_empty() {
             break;
@@ -109,7 +120,8 @@ fn move_keys(
         let access = router.access().clone();
         let mut migrate = redis::cmd("MIGRATE");
         migrate.arg(&target.address.host).arg(target.address.port).arg("").arg(0);
-        migrate.arg(TIMEOUT.as_millis() as u64);
+        // A key may be at both after a move that took too long.
+        migrate.arg(KEY_TIMEOUT.as_millis() as u64).arg("REPLACE");
         match (&access.user, &access.password) {
             (Some(user), Some(password)) => drop(migrate.arg("AUTH2").arg(user).arg(password)),
             (None, Some(password)) => drop(migrate.arg("AUTH").arg(password)),
@@ -119,7 +131,7 @@ fn move_keys(
         router.at::<redis::Value>(&source.address, &migrate)?;
     }
     // The target takes the slot with an epoch above all that it knows, so it has to know all of them.
-    await_same_epoch(router)?;
+    await_same_epoch(router, source, target)?;
     // The target first: from then on somebody has the slot, whatever happens. Then all others, which
     // would hear of it anyhow.
     let mut servers = vec![target.clone(), source.clone()];
@@ -135,13 +147,35 @@ fn move_keys(
     Ok(())
 }
 
+/// The replies of the primaries to `CLUSTER word`. One that does not answer is left out, unless it is the
+/// source or the target.
+fn ask_primaries(
+    router: &mut Router,
+    source: &Server,
+    target: &Server,
+    word: &str,
+) -> Result<Vec<(Server, String)>, ClusterError> {
+    let mut replies = vec![];
+    for server in router.topology().servers.clone() {
+        match router.at(&server.address, redis::cmd("CLUSTER").arg(word)) {
+            Ok(text) => replies.push((server, text)),
+            Err(error) if [&source.id, &target.id].contains(&&server.id) => return Err(error),
+            Err(_) => {}
+        }
+    }
+    Ok(replies)
+}
+
 /// Waits until all primaries have heard of the same epoch, for a while.
-fn await_same_epoch(router: &mut Router) -> Result<(), ClusterError> {
+fn await_same_epoch(
+    router: &mut Router,
+    source: &Server,
+    target: &Server,
+) -> Result<(), ClusterError> {
     let begin = Instant::now();
     while begin.elapsed() < AGREEMENT {
         let mut epochs = vec![];
-        for server in router.topology().servers.clone() {
-            let info: String = router.at(&server.address, redis::cmd("CLUSTER").arg("INFO"))?;
+        for (_, info) in ask_primaries(router, source, target, "INFO")? {
             let epoch = info.lines().find_map(|line| line.strip_prefix("cluster_current_epoch:"));
             epochs.push(epoch.map(str::to_owned));
         }
@@ -154,7 +188,7 @@ fn await_same_epoch(router: &mut Router) -> Result<(), ClusterError> {
     Ok(())
 }
 
-/// Waits until all primaries say that the target has the slot. A message of the source from before the
+/// Waits until all primaries that answer say that the target has the slot. A message of the source from before the
 /// move can take it away again: then the target takes it once more, with a higher epoch.
 fn agree(
     router: &mut Router,
@@ -166,8 +200,7 @@ fn agree(
     let mut told = begin;
     loop {
         let mut others = vec![];
-        for server in router.topology().servers.clone() {
-            let nodes: String = router.at(&server.address, redis::cmd("CLUSTER").arg("NODES"))?;
+        for (server, nodes) in ask_primaries(router, source, target, "NODES")? {
             let view = Topology::parse(&nodes, &server.address).unwrap_or_default();
             let owner = view.owner(slot).map(|owner| view.servers[owner].id.clone());
             if owner.as_deref() != Some(&target.id) {
@@ -189,7 +222,10 @@ fn agree(
                 set_slot(router, target, slot, &["NODE", &target.id])?;
             }
             for server in others.iter().filter(|server| server.id != target.id) {
-                set_slot(router, server, slot, &["NODE", &target.id])?;
+                let told = set_slot(router, server, slot, &["NODE", &target.id]);
+                if server.id == source.id {
+                    told?;
+                }
             }
         }
         thread::sleep(PAUSE);

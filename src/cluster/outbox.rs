@@ -15,7 +15,7 @@ use super::access::Access;
 use super::error::ClusterError;
 use super::layout::{Layout, SlabId};
 use super::router::{Reply, Request, Router};
-use super::topology::Address;
+use super::topology::{Address, Topology};
 
 /// Bytes of batches after which replicas are asked what they have.
 const ASK_BYTES: usize = 4 << 20;
@@ -64,6 +64,8 @@ struct Lane {
     next: u64,
     /// Those that no replica has confirmed, in their order, the last with the sequence before `next`.
     kept: VecDeque<Batch>,
+    /// How many before them were dropped for lack of room, and no replica has confirmed them.
+    dropped: usize,
 }
 
 /// All batches that are not confirmed.
@@ -76,6 +78,8 @@ pub struct Outbox {
     replicas: HashMap<Address, Replica>,
     /// Batches that were sent again after a gap.
     pub resent: u64,
+    /// Acknowledged batches of clients that a slab has forgotten: no server can say whether it has them.
+    unknown: usize,
 }
 
 /// A connection to a replica, or when it may be tried again.
@@ -87,6 +91,11 @@ enum Replica {
 impl Lane {
     fn first(&self) -> u64 {
         self.next - self.kept.len() as u64
+    }
+
+    /// How many batches no replica has confirmed.
+    fn unconfirmed(&self) -> usize {
+        self.kept.len() + self.dropped
     }
 
     fn request(&self, layout: &Layout, id: SlabId, sequence: u64) -> Option<Request> {
@@ -115,6 +124,7 @@ impl Default for Outbox {
             ask_at: ASK_BYTES,
             replicas: HashMap::new(),
             resent: 0,
+            unknown: 0,
         }
     }
 }
@@ -133,7 +143,7 @@ impl Outbox {
         for (id, batch) in batches {
             self.kept_bytes += batch.records.len();
             let client = self.client;
-            let new = || Lane { client, next: 1, kept: VecDeque::new() };
+            let new = || Lane { client, next: 1, kept: VecDeque::new(), dropped: 0 };
             let lane = self.lanes.entry(id).or_insert_with(new);
             lane.kept.push_back(batch);
             lane.next += 1;
@@ -186,6 +196,7 @@ impl Outbox {
                     let dropped = lane.kept.len() - 1;
                     let bytes = lane.kept.drain(..dropped).map(|batch| batch.records.len());
                     self.kept_bytes -= bytes.sum::<usize>();
+                    self.unknown += dropped + std::mem::take(&mut lane.dropped);
                     lane.next = 2;
                     let again: Vec<Request> = lane.request(layout, id, 1).into_iter().collect();
                     reply = router.run(&again)?.swap_remove(0);
@@ -208,44 +219,51 @@ impl Outbox {
     /// Asks replicas what they have; waits for them while too much is kept.
     fn make_room(&mut self, router: &mut Router, layout: &Layout) -> Result<(), ClusterError> {
         let begin = Instant::now();
+        self.complete_primaries(router, layout)?;
         self.confirm(router, layout);
+        // Waiting is of no use where there is no replica.
+        self.drop_beyond_bound(|id| !has_replica(router.topology(), layout, id));
         while self.kept_bytes > KEPT_BYTES && begin.elapsed() < CONFIRM_TIMEOUT {
             thread::sleep(PAUSE);
             self.confirm(router, layout);
         }
-        // No replica, or none that answers: what is kept stays within its bound.
-        while self.kept_bytes > KEPT_BYTES {
-            let most = self.lanes.values_mut().max_by_key(|lane| lane.kept.len());
-            let Some(dropped) = most.and_then(|lane| lane.kept.pop_front()) else { break };
-            self.kept_bytes -= dropped.records.len();
-        }
+        // No replica that answers: what is kept stays within its bound.
+        self.drop_beyond_bound(|_| true);
         self.ask_at = self.kept_bytes + ASK_BYTES;
         Ok(())
     }
 
+    /// Drops the oldest batches of some slabs while too much is kept.
+    fn drop_beyond_bound(&mut self, may_drop: impl Fn(SlabId) -> bool) {
+        while self.kept_bytes > KEPT_BYTES {
+            let open = self.lanes.iter_mut().filter(|(id, _)| may_drop(**id));
+            let Some((_, lane)) = open.max_by_key(|(_, lane)| lane.kept.len()) else { break };
+            let Some(batch) = lane.kept.pop_front() else { break };
+            lane.dropped += 1;
+            self.kept_bytes -= batch.records.len();
+        }
+    }
+
     /// Makes sure that the primaries have everything, and waits until replicas have it too, where there are
-    /// any. Returns the number of batches that these have not confirmed.
+    /// any. Returns the number of batches that these have not confirmed, or that they were not asked about
+    /// since the slab has forgotten the client.
     pub fn finish(&mut self, router: &mut Router, layout: &Layout) -> Result<usize, ClusterError> {
         let begin = Instant::now();
         loop {
             self.complete_primaries(router, layout)?;
             self.confirm(router, layout);
             let topology = router.topology();
-            let has_replica = |id: &SlabId| {
-                let owner = topology.owner(layout.slot(id.slab));
-                owner.is_some_and(|owner| !topology.servers[owner].replicas.is_empty())
-            };
-            let open = self.lanes.iter().filter(|(id, _)| has_replica(id));
-            let left = open.map(|(_, lane)| lane.kept.len()).sum();
+            let open = self.lanes.iter().filter(|(id, _)| has_replica(topology, layout, **id));
+            let left: usize = open.map(|(_, lane)| lane.unconfirmed()).sum();
             if left == 0 || begin.elapsed() > CONFIRM_TIMEOUT {
-                return Ok(left);
+                return Ok(left + self.unknown);
             }
             thread::sleep(PAUSE);
         }
     }
 
     /// Asks the primaries for the last batch that each slab has, and sends again what it lacks.
-    fn complete_primaries(
+    pub(super) fn complete_primaries(
         &mut self,
         router: &mut Router,
         layout: &Layout,
@@ -264,11 +282,26 @@ impl Outbox {
             };
             let newest = lane.next - 1;
             if let (true, Some(request)) = (last < newest, lane.request(layout, id, newest)) {
-                let reply = router.run_one(request)?;
-                self.settled(router, layout, id, reply)?;
+                match router.run_one(request)? {
+                    Err(error) if error.code() == "KBFEVICTED" => self.forget(id, &error),
+                    reply => {
+                        self.resent += u64::from(reply.is_ok());
+                        self.settled(router, layout, id, reply)?;
+                    }
+                }
             }
         }
         Ok(())
+    }
+
+    /// Gives up the batches of a slab that has forgotten this client. All of them were acknowledged, so they
+    /// are not sent under another id, which would apply them twice.
+    fn forget(&mut self, id: SlabId, evicted: &ServerError) {
+        self.client = new_client(number_in(evicted).unwrap_or(self.client));
+        if let Some(lane) = self.lanes.remove(&id) {
+            self.unknown += lane.unconfirmed();
+            self.kept_bytes -= lane.kept.iter().map(|batch| batch.records.len()).sum::<usize>();
+        }
     }
 
     fn last_known(&self, layout: &Layout, id: SlabId) -> Option<Request> {
@@ -282,7 +315,7 @@ impl Outbox {
     fn confirm(&mut self, router: &Router, layout: &Layout) {
         let topology = router.topology();
         let mut by_replica: BTreeMap<&Address, Vec<SlabId>> = BTreeMap::new();
-        for (id, _) in self.lanes.iter().filter(|(_, lane)| !lane.kept.is_empty()) {
+        for (id, _) in self.lanes.iter().filter(|(_, lane)| lane.unconfirmed() > 0) {
             let Some(owner) = topology.owner(layout.slot(id.slab)) else { continue };
             for replica in &topology.servers[owner].replicas {
                 by_replica.entry(replica).or_default().push(*id);
@@ -302,6 +335,9 @@ impl Outbox {
         }
         for (id, last) in confirmed {
             let Some(lane) = self.lanes.get_mut(&id) else { continue };
+            if lane.first() <= last + 1 {
+                lane.dropped = 0;
+            }
             while lane.first() <= last {
                 let Some(batch) = lane.kept.pop_front() else { break };
                 self.kept_bytes -= batch.records.len();
@@ -350,6 +386,12 @@ impl Outbox {
         self.replicas.insert(address.clone(), Replica::Silent(until));
         None
     }
+}
+
+/// Whether the server of a slab has a replica.
+fn has_replica(topology: &Topology, layout: &Layout, id: SlabId) -> bool {
+    let owner = topology.owner(layout.slot(id.slab));
+    owner.is_some_and(|owner| !topology.servers[owner].replicas.is_empty())
 }
 
 /// A client id: above `least`, and larger for each client that starts.

@@ -48,6 +48,7 @@ pub struct Router {
     access: Access,
     topology: Topology,
     connections: HashMap<Address, Connection>,
+    interruptions: u64,
 }
 
 /// What becomes of a command after an attempt.
@@ -65,7 +66,8 @@ impl Router {
     /// Finds the servers of a cluster.
     pub fn connect(access: Access) -> Result<Router, ClusterError> {
         let topology = Topology::default();
-        let mut router = Router { access, topology, connections: HashMap::new() };
+        let connections = HashMap::new();
+        let mut router = Router { access, topology, connections, interruptions: 0 };
         router.refresh()?;
         Ok(router)
     }
@@ -73,6 +75,11 @@ impl Router {
     /// The servers, as last heard.
     pub fn topology(&self) -> &Topology {
         &self.topology
+    }
+
+    /// How often commands were redirected or a connection failed: without that no slot has another primary.
+    pub fn interruptions(&self) -> u64 {
+        self.interruptions
     }
 
     /// What the servers are reached with.
@@ -160,6 +167,7 @@ impl Router {
             if left.is_empty() {
                 return Ok(replies.into_iter().flatten().collect());
             }
+            self.interruptions += 1;
             if begin.elapsed() > PATIENCE {
                 let why = why.unwrap_or_else(|| "redirected again and again".to_owned());
                 let (commands, after) = (left.len(), PATIENCE);
@@ -270,6 +278,7 @@ impl Router {
                 | ServerErrorKind::MasterDown
                 | ServerErrorKind::ReadOnly,
             ) => Attempt::Failed(why()),
+            _ if error.code() == "NOREPLICAS" => Attempt::Failed(why()), // min-replicas-to-write
             _ => Attempt::Done(Err(error)),
         }
     }
@@ -318,6 +327,7 @@ impl Router {
     /// Closes a connection that failed: replies that may still come are of no use.
     fn broken(&mut self, address: &Address, source: RedisError) -> ClusterError {
         self.connections.remove(address);
+        self.interruptions += 1;
         ClusterError::Connection { address: address.clone(), source }
     }
 }

@@ -6,10 +6,10 @@ use redis::Value;
 
 use super::description::{Description, unreadable};
 use super::error::ClusterError;
-use super::layout::{Layout, SlabId, description_key, slot_of};
+use super::layout::{Layout, SlabId, description_key, slot_of, values_key};
 use super::outbox::{Batch, Operation, Outbox, refusal};
 use super::replies::{FilterInfo, answers};
-use super::router::{Request, Router};
+use super::router::{Reply, Request, Router};
 use super::values::{Values, wait_for_replica};
 use acsm_filters::kv::{Answer, Write};
 
@@ -42,6 +42,8 @@ pub struct ClusterStore {
     outbox: Outbox,
     /// Pairs of each filter, as far as is known.
     items: HashMap<SlabId, u64>,
+    /// Interruptions of the router up to which the primaries are known to have all batches.
+    complete_until: u64,
 }
 
 impl ClusterStore {
@@ -53,9 +55,10 @@ impl ClusterStore {
     ) -> Result<ClusterStore, ClusterError> {
         let key = description_key(prefix);
         let slot = slot_of(&key);
-        let exists = router.run_one(Request::new(slot, redis::cmd("EXISTS").arg(&key)))?;
-        if exists != Ok(Value::Int(0)) {
-            return Err(ClusterError::Exists { prefix: prefix.to_owned() });
+        match router.run_one(Request::new(slot, redis::cmd("EXISTS").arg(&key)))? {
+            Ok(Value::Int(0)) => {}
+            Ok(_) => return Err(ClusterError::Exists { prefix: prefix.to_owned() }),
+            Err(error) => return Err(ClusterError::Refused { what: key, error }),
         }
         let layout = Layout::new(prefix, description.slabs, description.parameters.hash_key);
         let ids: Vec<SlabId> = description.all_filters().collect();
@@ -85,7 +88,16 @@ impl ClusterStore {
         let layout = Layout::new(prefix, description.slabs, description.parameters.hash_key);
         let values = Values::new(prefix, description.values_max);
         let (outbox, items, prefix) = (Outbox::default(), HashMap::new(), prefix.to_owned());
-        let mut store = ClusterStore { router, prefix, description, layout, values, outbox, items };
+        let mut store = ClusterStore {
+            complete_until: router.interruptions(),
+            router,
+            prefix,
+            description,
+            layout,
+            values,
+            outbox,
+            items,
+        };
         store.refresh()?;
         Ok(store)
     }
@@ -114,11 +126,14 @@ impl ClusterStore {
     pub fn refresh(&mut self) -> Result<(), ClusterError> {
         let requests = [describe_request(&self.prefix), self.values.count_request()];
         let mut replies = self.router.run(&requests)?.into_iter();
-        let fields = replies.next().and_then(Result::ok);
+        let (Some(fields), Some(count)) = (replies.next(), replies.next()) else {
+            return Err(unreadable(&self.prefix));
+        };
         self.description = described(&self.prefix, fields)?;
-        match replies.next() {
-            Some(Ok(Value::Int(count))) => self.values.refresh(&mut self.router, count as u32),
-            _ => Err(unreadable(&self.prefix)),
+        match count {
+            Ok(Value::Int(count)) => self.values.refresh(&mut self.router, count as u32),
+            Ok(_) => Err(unreadable(&self.prefix)),
+            Err(error) => Err(ClusterError::Refused { what: values_key(&self.prefix), error }),
         }
     }
 
@@ -136,8 +151,25 @@ impl ClusterStore {
         self.values.codes(&mut self.router, values)
     }
 
-    /// QUERY: what is known about keys, in their order, among the values known to this client.
+    /// QUERY: what is known about keys, in their order, among the values known to this client. All batches
+    /// that this client has written are seen, also after a failover.
     pub fn query(&mut self, keys: &[Position]) -> Result<Vec<Found>, ClusterError> {
+        loop {
+            let found = self.query_once(keys)?;
+            let (interruptions, resent) = (self.router.interruptions(), self.outbox.resent);
+            if interruptions == self.complete_until {
+                return Ok(found);
+            }
+            // A new primary may lack batches: it has not seen their keys.
+            self.outbox.complete_primaries(&mut self.router, &self.layout)?;
+            self.complete_until = interruptions;
+            if self.outbox.resent == resent {
+                return Ok(found);
+            }
+        }
+    }
+
+    fn query_once(&mut self, keys: &[Position]) -> Result<Vec<Found>, ClusterError> {
         let mut by_filter: BTreeMap<SlabId, Vec<usize>> = BTreeMap::new();
         for (at, key) in keys.iter().enumerate() {
             for id in self.description.filters(key.slab) {
@@ -276,7 +308,7 @@ impl ClusterStore {
     }
 
     /// Makes sure that all writes are on the primaries, and waits for the replicas. Returns the number of
-    /// batches that are on no replica yet.
+    /// batches that no replica has confirmed.
     pub fn finish(&mut self) -> Result<usize, ClusterError> {
         self.outbox.finish(&mut self.router, &self.layout)
     }
@@ -339,12 +371,13 @@ fn describe_request(prefix: &str) -> Request {
 }
 
 fn read_description(router: &mut Router, prefix: &str) -> Result<Description, ClusterError> {
-    described(prefix, router.run_one(describe_request(prefix))?.ok())
+    described(prefix, router.run_one(describe_request(prefix))?)
 }
 
-fn described(prefix: &str, fields: Option<Value>) -> Result<Description, ClusterError> {
-    let fields = fields.and_then(|value| redis::from_redis_value(value).ok());
-    let fields: HashMap<String, String> = fields.ok_or_else(|| unreadable(prefix))?;
+fn described(prefix: &str, fields: Reply) -> Result<Description, ClusterError> {
+    let refused = |error| ClusterError::Refused { what: description_key(prefix), error };
+    let fields: HashMap<String, String> =
+        redis::from_redis_value(fields.map_err(refused)?).map_err(|_| unreadable(prefix))?;
     if fields.is_empty() {
         return Err(ClusterError::NoStore { prefix: prefix.to_owned() });
     }

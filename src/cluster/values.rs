@@ -64,31 +64,34 @@ impl Values {
         if count <= self.count() {
             return Ok(());
         }
-        let unexpected = || ClusterError::reply(format!("reading {}", self.key));
-        let mut by_code: Vec<Vec<u8>> = vec![];
+        let what = || format!("reading {}", self.key);
+        let unexpected = || ClusterError::reply(what());
+        let mut by_code: Vec<Option<Vec<u8>>> = vec![];
         let mut cursor = b"0".to_vec();
         loop {
             let mut scan = redis::cmd("HSCAN");
             scan.arg(&self.key).arg(cursor.as_slice()).arg("COUNT").arg(PAGE);
             let reply = router.run_one(Request::new(slot_of(&self.key), &scan))?;
-            let page = reply.ok().and_then(|value| redis::from_redis_value(value).ok());
-            let (next, pairs): (Vec<u8>, Vec<(Vec<u8>, u32)>) = page.ok_or_else(unexpected)?;
+            let page = reply.map_err(|error| ClusterError::Refused { what: what(), error })?;
+            let (next, pairs): (Vec<u8>, Vec<(Vec<u8>, u32)>) =
+                redis::from_redis_value(page).map_err(|_| unexpected())?;
             for (value, code) in pairs {
                 let at = code as usize;
                 if code >= self.limit {
                     return Err(unexpected());
                 }
-                by_code.resize(by_code.len().max(at + 1), vec![]);
-                by_code[at] = value;
+                by_code.resize(by_code.len().max(at + 1), None);
+                by_code[at] = Some(value);
             }
             cursor = next;
             if cursor == b"0" {
                 break;
             }
         }
-        let codes = by_code.iter().enumerate().map(|(code, value)| (value.clone(), code as u32));
+        // A value that is added while the hash is read may be missed, and a later one read.
+        self.list = by_code.into_iter().map_while(|value| value).collect();
+        let codes = self.list.iter().zip(0..).map(|(value, code)| (value.clone(), code));
         self.codes = codes.collect();
-        self.list = by_code;
         Ok(())
     }
 
@@ -117,29 +120,50 @@ impl Values {
         codes.ok_or_else(|| ClusterError::reply(format!("codes of {}", self.key)))
     }
 
+    /// Gives codes to values, and notes them here when a replica has them.
     fn assign(&mut self, router: &mut Router, values: &[&[u8]]) -> Result<(), ClusterError> {
+        let mut codes = self.hand_out(router, values)?;
+        loop {
+            wait_for_replica(router, slot_of(&self.key))?;
+            let now = self.hand_out(router, values)?;
+            if now == codes {
+                break;
+            }
+            codes = now; // those before were lost in a failover
+        }
+        for (value, code) in values.iter().zip(codes) {
+            let at = code as usize;
+            if at > self.list.len() {
+                // Other clients have added values in between.
+                self.refresh(router, code + 1)?;
+            }
+            if at == self.list.len() {
+                self.list.push(value.to_vec());
+            }
+            if self.value(code) != Some(*value) {
+                return Err(ClusterError::reply(format!("codes of {}", self.key)));
+            }
+            self.codes.insert(value.to_vec(), code);
+        }
+        Ok(())
+    }
+
+    /// The codes that the cluster has for values; those that are new get one. A repetition changes nothing.
+    fn hand_out(&self, router: &mut Router, values: &[&[u8]]) -> Result<Vec<u32>, ClusterError> {
         let mut script = redis::cmd("EVAL");
         script.arg(SCRIPT).arg(1).arg(&self.key).arg(self.limit);
         for value in values {
             script.arg(*value);
         }
-        let slot = slot_of(&self.key);
-        let reply = router.run_one(Request::new(slot, &script))?;
+        let reply = router.run_one(Request::new(slot_of(&self.key), &script))?;
         let what = || format!("codes of {}", self.key);
-        let codes: Vec<u32> = match reply {
+        match reply {
             Err(error) if error.code() == "KBFVALUES" => {
-                return Err(KvError::ValuesInUse { values: self.limit as usize }.into());
+                Err(KvError::ValuesInUse { values: self.limit as usize }.into())
             }
-            Err(error) => return Err(ClusterError::Refused { what: what(), error }),
-            Ok(value) => redis::from_redis_value(value).map_err(|_| ClusterError::reply(what()))?,
-        };
-        for (value, code) in values.iter().zip(codes) {
-            let at = code as usize;
-            self.list.resize(self.list.len().max(at + 1), vec![]);
-            self.list[at] = value.to_vec();
-            self.codes.insert(value.to_vec(), code);
+            Err(error) => Err(ClusterError::Refused { what: what(), error }),
+            Ok(value) => redis::from_redis_value(value).map_err(|_| ClusterError::reply(what())),
         }
-        wait_for_replica(router, slot)
     }
 }
 
@@ -151,7 +175,11 @@ pub(super) fn wait_for_replica(router: &mut Router, slot: u16) -> Result<(), Clu
         let request = Request::new(slot, redis::cmd("WAIT").arg(1).arg(1000));
         match router.run_one(request)? {
             Ok(Value::Int(_)) => {}
-            _ => return Err(ClusterError::reply("waiting for a replica")),
+            Ok(_) => return Err(ClusterError::reply("waiting for a replica")),
+            Err(error) => {
+                let what = "waiting for a replica".to_owned();
+                return Err(ClusterError::Refused { what, error });
+            }
         }
     }
     Ok(())

@@ -6,6 +6,7 @@
 
 mod balance;
 mod commands;
+mod eviction;
 mod failover;
 mod migration;
 mod servers;

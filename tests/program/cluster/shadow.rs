@@ -55,6 +55,20 @@ impl Shadow {
         self.filter(id).insert(position.digest, code);
     }
 
+    /// Changes the value of a key in the filter that has it.
+    pub fn update(&mut self, key: &str, filter: SlabId, old: &str, new: &str) {
+        let (old, new) = (self.code(old), self.code(new));
+        let digest = self.store.position(key.as_bytes()).digest;
+        self.filter(filter).update(digest, old, new);
+    }
+
+    /// Removes a key from the filter that has it.
+    pub fn delete(&mut self, key: &str, filter: SlabId, value: &str) {
+        let code = self.code(value);
+        let digest = self.store.position(key.as_bytes()).digest;
+        self.filter(filter).delete(digest, code);
+    }
+
     /// Inserts pairs as `acsm cluster load` does: those that seem to be there already come last, since
     /// the file is read again for them. That decides which of them find a filter full.
     pub fn load(&mut self, pairs: impl Iterator<Item = (String, String)>) {

@@ -275,7 +275,8 @@ fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
     let line = |step: &Step| format!("slab {} {} → {}", step.slab, step.from, step.to);
     writeln!(out, "imbalance {:.4}, by {}", report.imbalance_before, report.by)?;
     for step in &report.moves {
-        writeln!(out, "moved        {}", line(step))?;
+        let word = if report.done { "moved" } else { "move" };
+        writeln!(out, "{word:<12} {}", line(step))?;
     }
     if let (false, Some(after)) = (report.moves.is_empty(), report.imbalance.first()) {
         writeln!(out, "imbalance {after:.4} after {} moves", report.moves.len())?;

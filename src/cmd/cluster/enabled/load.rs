@@ -104,15 +104,10 @@ pub fn run(args: &LoadArgs) -> anyhow::Result<ExitCode> {
         aside: PutAside::default(),
         loaded: Loaded::default(),
     };
-    let mut reading = source.reading(1, args.quiet);
-    source.open(&reading)?.for_each(&mut reading, |pair| loader.add(pair))?;
-    loader.flush()?;
-    if !loader.aside.is_empty() {
-        loader.second_reading(&source, &mut reading)?;
-    }
-    drop(reading);
+    let done = loader.load(&source, args.quiet);
     let mut loaded = loader.loaded;
-    finish(&mut store)?;
+    // Also after an error: what was written before it stays.
+    done.and(finish(&mut store))?;
     loaded.resent = store.resent();
     if !args.quiet {
         tell(&loaded);
@@ -130,6 +125,17 @@ fn is_snapshot(path: &Path) -> bool {
 }
 
 impl Loader<'_> {
+    /// Loads all pairs, in two readings if some are put aside in the first.
+    fn load(&mut self, source: &PairSource<'_>, is_quiet: bool) -> anyhow::Result<()> {
+        let mut reading = source.reading(1, is_quiet);
+        source.open(&reading)?.for_each(&mut reading, |pair| self.add(pair))?;
+        self.flush()?;
+        match self.aside.is_empty() {
+            true => Ok(()),
+            false => self.second_reading(source, &mut reading),
+        }
+    }
+
     fn add(&mut self, pair: &Pair) -> anyhow::Result<()> {
         check_key(&pair.key)?;
         let position = self.store.position(&pair.key);

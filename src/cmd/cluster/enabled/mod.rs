@@ -101,7 +101,7 @@ fn finish(store: &mut crate::cluster::store::ClusterStore) -> anyhow::Result<()>
     let unconfirmed = store.finish().map_err(refused)?;
     if unconfirmed > 0 {
         crate::cmd::stderr::message(format_args!(
-            "acsm: warning: {unconfirmed} batches are on no replica yet; they would be lost if \
+            "acsm: warning: no replica has confirmed {unconfirmed} batches; they would be lost if \
              their primary failed now"
         ));
     }

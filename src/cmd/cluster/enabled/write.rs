@@ -94,10 +94,19 @@ struct Batch {
 pub fn run_set(args: &SetArgs) -> anyhow::Result<ExitCode> {
     check_set(&args.key, &args.value, "acsm cluster set KEY VALUE")?;
     let mut store = args.access.open()?;
-    let (mut set, mut batch) = (Set::default(), Batch::default());
+    let mut set = Set::default();
+    let done = set_given(args, &mut store, &mut set);
+    // Also after an error: what was written before it stays.
+    done.and(finish(&mut store))?;
+    set.finish(args.json, args.quiet)
+}
+
+/// Sets the pair of the command line, or those of standard input.
+fn set_given(args: &SetArgs, store: &mut ClusterStore, set: &mut Set) -> anyhow::Result<()> {
+    let mut batch = Batch::default();
     match &args.value {
         Some(value) => {
-            batch.add(&store, args.key.as_encoded_bytes(), value.as_encoded_bytes());
+            batch.add(store, args.key.as_encoded_bytes(), value.as_encoded_bytes());
         }
         None => {
             let source = PairSource::new(Path::new("-"), &args.format)?;
@@ -106,16 +115,14 @@ pub fn run_set(args: &SetArgs) -> anyhow::Result<ExitCode> {
                 check_key(&pair.key)?;
                 let is_again = batch.keys.contains(&store.position(&pair.key));
                 if is_again || batch.pairs.len() >= BATCH_PAIRS {
-                    set_all(&mut store, &mut batch, &mut set, args.quiet)?;
+                    set_all(store, &mut batch, set, args.quiet)?;
                 }
-                batch.add(&store, &pair.key, &pair.value);
+                batch.add(store, &pair.key, &pair.value);
                 Ok(())
             })?;
         }
     }
-    set_all(&mut store, &mut batch, &mut set, args.quiet)?;
-    finish(&mut store)?;
-    set.finish(args.json, args.quiet)
+    set_all(store, &mut batch, set, args.quiet)
 }
 
 impl Batch {
@@ -168,23 +175,33 @@ fn set_all(
 pub fn run_delete(args: &DeleteArgs) -> anyhow::Result<ExitCode> {
     let mut keys = Keys::new(&args.keys)?;
     let mut store = args.access.open()?;
-    let mut done = Deleted::default();
+    let mut deleted = Deleted::default();
+    let done = delete_given(&mut keys, &mut store, &mut deleted, args.quiet);
+    done.and(finish(&mut store))?;
+    deleted.finish(args.json, args.quiet)
+}
+
+/// Deletes keys batch by batch.
+fn delete_given(
+    keys: &mut Keys,
+    store: &mut ClusterStore,
+    deleted: &mut Deleted,
+    is_quiet: bool,
+) -> anyhow::Result<()> {
     loop {
         let batch = keys.next_batch()?;
         if batch.is_empty() {
-            break;
+            return Ok(());
         }
         // A key that comes twice is absent the second time.
         let mut rest = batch.as_slice();
         while !rest.is_empty() {
             let mut seen = HashSet::new();
             let many = rest.iter().take_while(|key| seen.insert(*key)).count();
-            delete_all(&mut store, &rest[..many], &mut done, args.quiet)?;
+            delete_all(store, &rest[..many], deleted, is_quiet)?;
             rest = &rest[many..];
         }
     }
-    finish(&mut store)?;
-    done.finish(args.json, args.quiet)
 }
 
 /// Deletes keys that are all different.
