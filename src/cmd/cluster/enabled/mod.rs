@@ -39,7 +39,7 @@ docs/cluster.md has the guarantees and the limits.
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 a key was not found.";
 
-/// Key-value filters in a Redis or Valkey Cluster: create, load, look up, change, balance
+/// Key-value filters in a Redis or Valkey Cluster
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ClusterArgs {
