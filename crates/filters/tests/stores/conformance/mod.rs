@@ -95,8 +95,12 @@ fn kbf_follows_its_rules_in_joint_decoding() {
 }
 
 #[test]
-fn kbf_follows_its_rules_in_wider_cells() {
+fn kbf_follows_its_rules_with_sixteen_states() {
     filter_conforms(StoreSpec::new(Backend::Kbf, 16));
+}
+
+#[test]
+fn kbf_follows_its_rules_in_cells_of_32_bits() {
     filter_conforms(StoreSpec { cell_bits: Some(32), ..StoreSpec::new(Backend::Kbf, 11) });
 }
 
