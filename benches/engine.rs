@@ -2,7 +2,9 @@
 //! steps and raises alerts: the most that one core could process if capturing cost nothing.
 //! `scripts/bench engine [PACKETS]`.
 //!
-//! Times are this thread's time on the processor where the system reports it. A link of 10 Gb/s
+//! Then how much faster two workers are than one: elapsed time, in turns.
+//!
+//! Times of one core are this thread's time on the processor where the system reports it. A link of 10 Gb/s
 //! carries 14.88 million packets of the smallest size per second, or 1.5 million of 800 bytes.
 
 mod harness {
@@ -14,6 +16,7 @@ mod harness {
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
 use acsm::capture::parse::Parser;
 use acsm::capture::{CaptureError, Frame, LinkType, PacketSlots, PacketSource};
@@ -146,5 +149,30 @@ fn main() {
         let nanos = median(taken);
         let (rate, bytes) = (1e3 / nanos, bytes_at_10_gigabits(nanos));
         println!("{name:30} {nanos:9.1} {rate:6.2}  of packets of {bytes:.0} bytes or more");
+    }
+    two_workers(&plans, &frames);
+}
+
+/// Prints how much faster two workers are than one.
+fn two_workers(plans: &[(&str, RunPlan)], frames: &Frames) {
+    println!(
+        "\n{:30} {:>9} {:>9} {:>6}",
+        "from memory, ns/packet", "1 worker", "2 workers", "faster"
+    );
+    for (name, one) in plans {
+        let two = RunPlan { workers: 2, ..one.clone() };
+        let (mut alone, mut together, mut gains) = (vec![], vec![], vec![]);
+        for _ in 0..=ROUNDS {
+            let [of_one, of_two] = [one, &two].map(|plan| {
+                let start = Instant::now();
+                measure(plan, frames);
+                start.elapsed().as_secs_f64() * 1e9 / frames.records.len() as f64
+            });
+            alone.push(of_one);
+            together.push(of_two);
+            gains.push(of_one / of_two);
+        }
+        let [alone, together, gain] = [alone, together, gains].map(median);
+        println!("{name:30} {alone:9.1} {together:9.1} {gain:6.2}");
     }
 }

@@ -1,6 +1,7 @@
 //! What a packet costs in each store: locate, look up and touch, on a million live flows in
-//! random order, or as many as `cargo bench --bench store -- COUNT` says. Times are this thread's time on the processor where
-//! the system reports it, so that a busy machine disturbs them less.
+//! random order, or as many as `scripts/bench store COUNT` says; `scripts/bench store growth` shows how it grows
+//! from 10^5 to 10^8 live flows. Times are this thread's time on the processor where the system reports it, so that
+//! a busy machine disturbs them less.
 
 mod harness {
     pub mod on_cpu;
@@ -28,8 +29,29 @@ struct Flow {
 
 /// The packets come as an engine has them: in order, in memory that is read ahead.
 struct Measure<'a> {
-    flows: &'a [Flow],
+    /// The flows are those with numbers below this.
+    flows: u32,
     packets: &'a [Flow],
+}
+
+impl Flow {
+    fn new(n: u32) -> Flow {
+        let keyer = Keyer {
+            kind: FlowKeyKind::Pair,
+            vlan_in_key: false,
+            hash_key: HashKey::from_seed(1),
+            pairs_directions: false,
+        };
+        let (src, dst) = (n.to_be_bytes().into(), [10, 0, 0, 1].into());
+        let key = FlowKey { src, dst, src_port: 0, dst_port: 0, vlan: [0; 2] };
+        Flow { key, id: keyer.id(&key) }
+    }
+}
+
+/// Packets of the flows with numbers below `flows`, in random order.
+fn packets_of(flows: u32) -> Vec<Flow> {
+    let mut random = Random::new(1);
+    (0..PACKETS).map(|_| Flow::new(random.below(flows.into()) as u32)).collect()
 }
 
 /// Nanoseconds per packet: one by one, and in batches whose cells are fetched first.
@@ -41,10 +63,11 @@ impl StoreVisitor for Measure<'_> {
         make: impl Fn() -> Result<S, StoreError>,
     ) -> Result<[f64; 2], StoreError> {
         let mut shards = (0..FlowId::SHARDS).map(|_| make()).collect::<Result<Vec<_>, _>>()?;
-        for (n, flow) in self.flows.iter().enumerate() {
+        for n in 0..self.flows {
+            let flow = Flow::new(n);
             let shard = &mut shards[flow.id.shard()];
             let place = shard.locate(flow.id, TestKey::of(flow.key));
-            shard.insert(&place, State::new(n % 6).unwrap(), Epoch(0).stamp());
+            shard.insert(&place, State::new(n as usize % 6).unwrap(), Epoch(0).stamp());
         }
         let mut known = 0u32;
         let mut now = 0;
@@ -74,25 +97,50 @@ impl StoreVisitor for Measure<'_> {
     }
 }
 
+/// A store that would take more is left out.
+const GROWTH_BYTES_MAX: u64 = 3 << 30;
+
+/// What a packet costs as the number of live flows grows, in stores that are filled with them.
+fn growth() {
+    println!(
+        "{:28} {:>10} {:>10} {:>10} {:>10}",
+        "ns per packet, live flows", "10^5", "10^6", "10^7", "10^8"
+    );
+    let rates = |backend, fp_rate: f64, layout, states| StoreSpec {
+        budget: Budget::FpRate(fp_rate),
+        layout,
+        ..StoreSpec::new(backend, states)
+    };
+    let spread = LayoutKind::Spread;
+    for (name, spec) in [
+        ("fcf 0.0001, 14 states", rates(Backend::Fcf, 0.0001, spread, 14)),
+        ("kbf 0.01, blocked:2", rates(Backend::Kbf, 0.01, LayoutKind::Blocked(2), 6)),
+        ("exact", StoreSpec::new(Backend::Exact, 6)),
+    ] {
+        print!("{name:28}");
+        for flows in [100_000, 1_000_000, 10_000_000, 100_000_000u32] {
+            let spec = StoreSpec { flows: flows.into(), ..spec.clone() };
+            let bytes = spec.sizing().map_or(0, |sizing| sizing.bits / 8);
+            if bytes > GROWTH_BYTES_MAX {
+                print!(" {:>10}", "(memory)");
+                continue;
+            }
+            let packets = packets_of(flows);
+            let measured = with_store(&spec, Measure { flows, packets: &packets });
+            let [_, fetched] = measured.and_then(|nanos| nanos).expect("memory for the store");
+            print!(" {fetched:10.1}");
+        }
+        println!();
+    }
+}
+
 fn main() {
+    if std::env::args().any(|argument| argument == "growth") {
+        return growth();
+    }
     let wanted = std::env::args().find_map(|argument| argument.parse().ok());
     let count: u32 = wanted.unwrap_or(1_000_000);
-    let mut random = Random::new(1);
-    let keyer = Keyer {
-        kind: FlowKeyKind::Pair,
-        vlan_in_key: false,
-        hash_key: HashKey::from_seed(1),
-        pairs_directions: false,
-    };
-    let flow = |n: u32| {
-        let src = n.to_be_bytes().into();
-        let key =
-            FlowKey { src, dst: [10, 0, 0, 1].into(), src_port: 0, dst_port: 0, vlan: [0; 2] };
-        Flow { key, id: keyer.id(&key) }
-    };
-    let flows: Vec<Flow> = (0..count).map(flow).collect();
-    let any = |_| flows[random.below(count.into()) as usize];
-    let packets: Vec<Flow> = (0..PACKETS).map(any).collect();
+    let packets = packets_of(count);
 
     println!(
         "{:28} {:>10} {:>10}  bits/flow",
@@ -101,7 +149,7 @@ fn main() {
         "fetched"
     );
     let row = |name: &str, spec: StoreSpec| {
-        let measured = with_store(&spec, Measure { flows: &flows, packets: &packets });
+        let measured = with_store(&spec, Measure { flows: count, packets: &packets });
         let [alone, fetched] = measured.and_then(|nanos| nanos).expect("memory for the store");
         let bits = spec.sizing().map_or(0.0, |sizing| sizing.bits_per_flow);
         println!("{name:28} {alone:10.1} {fetched:10.1}  {bits:9.1}");

@@ -139,3 +139,33 @@ valkey_server() {
     [[ -x $found ]] || chmod +x "$found"
     printf '%s\n' "$found"
 }
+
+# valkey_8_server ROOT: prints where the program of Valkey 8 is. It is among Debian 12's backports, of which only
+# this package is fetched, into the folder that cargo builds into: neither the system's sources nor its packages change.
+valkey_8_server() {
+    local folder=$1/target/valkey-8 program=$1/target/valkey-8/usr/bin/valkey-server
+    if [[ ! -x $program ]]; then
+        say "fetching Valkey 8: valkey-tools from Debian's backports, into target/valkey-8"
+        fetch_from_backports "$folder" valkey-server valkey-tools || return 1
+    fi
+    printf '%s\n' "$program"
+}
+
+# fetch_from_backports FOLDER PACKAGE…: unpacks packages of the suite that belongs to this system.
+fetch_from_backports() {
+    local folder=$1 suite uri options
+    shift
+    # shellcheck disable=SC1091
+    suite=$(. /etc/os-release && echo "${VERSION_CODENAME:?}") || return 1
+    # Where this system's packages come from. ($(…) is apt's syntax here.)
+    # shellcheck disable=SC2016
+    uri=$(apt-get indextargets --format '$(REPO_URI) $(CODENAME)' | awk -v suite="$suite" '$2 == suite { print $1; exit }')
+    [[ -n $uri ]] || return 1
+    mkdir -p "$folder/apt/lists/partial" "$folder/apt/archives/partial"
+    printf 'deb [signed-by=%s] %s %s main\n' /usr/share/keyrings/debian-archive-keyring.gpg "$uri" "$suite-backports" \
+        >"$folder/apt/sources.list"
+    options=(-qq -o "Dir::Etc::sourcelist=$folder/apt/sources.list" -o Dir::Etc::sourceparts=-
+        -o "Dir::State::Lists=$folder/apt/lists" -o "Dir::Cache=$folder/apt" -o "APT::Sandbox::User=$(id -un)")
+    apt-get "${options[@]}" update >&2 || return 1
+    (cd "$folder/apt" && apt-get "${options[@]}" download "$@" >&2 && for file in *.deb; do dpkg -x "$file" "$folder"; done)
+}

@@ -125,6 +125,7 @@ STORES = [
     Store("dbf --no-counters", True, ALL_EXPIRES[:4], []),
     Store("sbf", True, ALL_EXPIRES, ["16", "32"]),
     Store("sbf --sbf-rules paper-kbf", True, ALL_EXPIRES, ["16", "32"]),
+    Store("sbf --sbf-rules no-counters", True, ALL_EXPIRES, ["16", "32"]),
     Store("kbf", True, ALL_EXPIRES, ["16", "32"]),
     Store("kbf --decode literal", True, ALL_EXPIRES, ["16", "32"]),
     Store("kbf --decode three-way", True, ALL_EXPIRES, ["16", "32"]),

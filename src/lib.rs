@@ -1,7 +1,7 @@
 //! # acsm: TCP flow state in small, fixed memory
 //!
 //! ```text
-//! PacketSource → parse → dispatch → batch → [ shard: lookup → step → write → age ] × 16 → merge → limits → Sink
+//! PacketSource → parse → dispatch → batch → [ shard: lookup → step → write → age ] × 16 → merge → limits → incidents → Sink
 //! ```
 //!
 //! Sources, stores and sinks are chosen per run; the rest is fixed. Packets keep the order of the capture
@@ -19,9 +19,10 @@
 //! | | [`flow`] | `Packet`, `TcpFlags`; `FlowKey`, and `FlowId`, its keyed digest |
 //! | B rules | [`machine`] | what a packet means for its flow; rules files |
 //! | C pipeline | [`capture`] | `PacketSource`, `Frame`; file readers, network interfaces; parsing to TCP; writing pcap |
-//! | | [`engine`] | one run: dispatcher, worker pool, shards, exact shadow, thresholds, alerts in order; many runs compared; plans |
+//! | | [`engine`] | one run: dispatcher, worker pool, shards, exact shadow, thresholds, alerts in order, incidents; many runs compared; plans |
 //! | D outputs | [`report`] | what people and programs read: summaries, EVE lines, reports |
 //! | | [`generate`] | a seeded generator of labelled traces |
+//! | | [`reproduce`] | the experiments of the papers |
 //! | E live | [`live`] | a live run while it is running: monitor, dashboard, metrics, web page |
 //! | | [`cluster`](cmd) | key-value filters in a Redis or Valkey Cluster (feature `cluster`) |
 //! | F commands | [`cmd`] | one file or folder per command |
@@ -94,7 +95,8 @@
 //!   called once per group of packets, a [`Shard`](engine::shard::Shard) once per batch, and everything below it is
 //!   generic in the store.
 //! - One loop drives flows ([`engine::shard`]): `replay`, `live`, `--verify`, `compare` and `plan --trace` run it.
-//! - Threads pass data through bounded queues: workers, and threads that decompress or capture. The two
+//! - Threads pass data through bounded queues: workers, those that count for `inspect`, and threads that decompress
+//!   or capture. The two
 //!   that only display a live run, its dashboard and its HTTP server, read a
 //!   [`live::SharedSnapshot`]: the capture never waits for either, and neither can change anything
 //!   except end the run.
@@ -105,8 +107,8 @@
 //!
 //! # What is deliberately absent
 //!
-//! - **Reassembly and payloads.** Only flags, addresses, ports and lengths are looked at; sequence
-//!   numbers are not.
+//! - **Reassembly and payloads.** Only flags, addresses, ports and lengths are looked at, and the sum of
+//!   sequence and acknowledgement number.
 //! - **Memory maps.** A file that shrinks under one kills the process; block reads also serve pipes.
 //! - **A registry of plug-ins.** Stores, link types and commands are visible `match`es.
 //! - **Reordering.** Packets are taken in the order of the file; time that runs backwards is held at
@@ -126,6 +128,7 @@ pub mod generate;
 pub mod live;
 pub mod machine;
 pub mod report;
+pub mod reproduce;
 pub mod seed;
 pub mod time;
 pub mod units;

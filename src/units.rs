@@ -1,4 +1,5 @@
-//! Numbers with units on the command line: `10M`, `908_522`, `1e6`, `5m`, `10%`.
+//! Numbers as people write them: with units on the command line (`10M`, `908_522`, `1e6`, `5m`, `10%`), and
+//! in reports (`1.23e-4`).
 //!
 //! Each parser is a function that `clap` accepts as a value parser. Error messages name the accepted
 //! formats.
@@ -26,6 +27,17 @@ pub struct UnitError {
 pub fn parse_count(text: &str) -> Result<u64, UnitError> {
     let wanted = "a count; write a whole number like 5000, 908_522, 10M or 1e6";
     exact_decimal(text).ok_or_else(|| UnitError { text: text.to_owned(), wanted })
+}
+
+/// Three significant digits: `1.23e-4`; without trailing zeros, and without the exponent if it is 0.
+pub fn scientific(value: f64) -> String {
+    let text = format!("{value:.2e}");
+    let Some((digits, exponent)) = text.split_once('e') else { return text };
+    let digits = match digits.contains('.') {
+        true => digits.trim_end_matches('0').trim_end_matches('.'),
+        false => digits,
+    };
+    if exponent == "0" { digits.to_owned() } else { format!("{digits}e{exponent}") }
 }
 
 /// Parses a duration in nanoseconds: `250ms`, `60s`, `5m`, `1h`; a bare number is seconds.

@@ -13,15 +13,15 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
-use crate::report::alert::{AlertTarget, LineOutput};
+use crate::report::alert::{AlertTarget, LineOutput, TextAlerts};
 
 /// Where alerts go, and in which format.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AlertDestination {
     /// They are not written.
     None,
-    /// Text on standard output.
-    TextOnStdout,
+    /// Text on standard output: all alerts, or marks alone.
+    TextOnStdout(TextAlerts),
     /// EVE lines on standard output.
     EveOnStdout,
     /// EVE lines in the file of `--alerts`.
@@ -52,7 +52,7 @@ impl AlertDestination {
     pub fn open(&self, existing: ExistingFile) -> anyhow::Result<AlertTarget> {
         match self {
             AlertDestination::None => Ok(AlertTarget::None),
-            AlertDestination::TextOnStdout => Ok(AlertTarget::text_on_stdout()),
+            AlertDestination::TextOnStdout(alerts) => Ok(AlertTarget::text_on_stdout(*alerts)),
             AlertDestination::EveOnStdout => Ok(AlertTarget::eve_on_stdout()),
             AlertDestination::EveFile(path) => {
                 let lines = match existing {
@@ -79,7 +79,7 @@ impl AlertDestination {
     /// Whether lines of alerts appear on the terminal, where they would mix with a progress bar.
     pub fn is_terminal(&self) -> bool {
         let is_stdout =
-            matches!(self, AlertDestination::TextOnStdout | AlertDestination::EveOnStdout);
+            matches!(self, AlertDestination::TextOnStdout(_) | AlertDestination::EveOnStdout);
         is_stdout && io::stdout().is_terminal()
     }
 
@@ -99,10 +99,10 @@ mod tests {
     #[test]
     fn a_named_output_comes_before_json_and_the_default() {
         let choose = |alerts: Option<&str>, json| {
-            let default = AlertDestination::TextOnStdout;
+            let default = AlertDestination::TextOnStdout(TextAlerts::All);
             AlertDestination::choose(alerts.map(Path::new), json, default)
         };
-        assert_eq!(choose(None, false), AlertDestination::TextOnStdout);
+        assert_eq!(choose(None, false), AlertDestination::TextOnStdout(TextAlerts::All));
         assert_eq!(choose(None, true), AlertDestination::None);
         assert_eq!(choose(Some("-"), false), AlertDestination::EveOnStdout);
         assert_eq!(choose(Some("x"), true), AlertDestination::EveFile("x".into()));

@@ -48,7 +48,7 @@ pub struct Args {
     seed: u64,
 
     /// Attacks to put in: names with commas between, `all` for the twelve ordinary ones, `every` for
-    /// these and the floods
+    /// these and the others
     ///
     /// The twelve: syn_flood, syn_flood_one_source, syn_scan, fin_scan, null_scan, xmas_scan, ack_scan,
     /// port_scan, host_sweep, rst_storm, fin_storm, synack_reflection.
@@ -56,6 +56,9 @@ pub struct Args {
     /// Floods against a table of flows: unanswered_syn_flood, repeated_syn_flood, answered_syn_flood,
     /// blind_ack_flood, blind_data_flood, challenge_ack_flood, late_ack_flood, ack_flood, synack_flood,
     /// rst_flood, fin_flood, botnet_flood, subnet_syn_flood.
+    ///
+    /// What else an operator meets: carpet_bombing, login_guessing, slow_port_scan, slow_host_sweep,
+    /// connection_flood, backscatter; and what is no attack: service_restart, busy_server.
     ///
     /// NAME:N has N probes (in a flood: N attackers), NAME:N@R sends R of them per second:
     /// ack_flood:2M@100k. An attack that does not fit into its part of the duration is faster.

@@ -54,6 +54,16 @@ impl InputArgs {
         Ok(source.filtered(filter))
     }
 
+    /// What is read, in a few words.
+    pub fn name(&self) -> String {
+        match &self.files[..] {
+            [only] if only.as_os_str() == "-" => "standard input".to_owned(),
+            [only] => only.display().to_string(),
+            [first, others @ ..] => format!("{} and {} more", first.display(), others.len()),
+            [] => String::new(),
+        }
+    }
+
     /// Whether the file at `path` is read: as one of the inputs, under any name, or as a capture in an
     /// input directory.
     pub fn reads(&self, path: &Path) -> bool {

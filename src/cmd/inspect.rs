@@ -2,13 +2,13 @@
 
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
+use std::thread::available_parallelism;
 
 use clap::Args;
 
 use super::input_args::InputArgs;
 use super::progress::Progress;
 use super::{output, signals, stderr};
-use crate::capture::PacketSource as _;
 use crate::report::inspect::{Facts, Summary, text};
 use crate::report::trace::TraceReport;
 
@@ -24,6 +24,9 @@ the damage, which is reported. Exit codes: 0 done, 1 failed, 2 wrong usage.";
 
 /// Number of packets between updates of the progress bar.
 const TICK_PACKETS: u64 = 4096;
+
+/// The thread that reads keeps no more than these busy.
+const THREADS_MAX: usize = 2;
 
 /// Show exact facts about a trace: packets, flows, flags, what was skipped and why
 #[derive(Debug, Args)]
@@ -48,11 +51,12 @@ pub fn run(args: &InspectArgs) -> anyhow::Result<ExitCode> {
     let stop = source.progress().stop_flag();
     signals::stop_on_signals(&stop)?;
     let progress = Progress::new(source.progress(), args.quiet);
-    let mut facts = Facts::default();
-    while let Some(frame) = source.next_frame()? {
-        facts.add(frame.time, &parser.parse(&frame));
-        if facts.frames.packets.is_multiple_of(TICK_PACKETS) {
-            progress.tick(facts.frames.packets);
+    let mut facts = Facts::new(available_parallelism().map_or(1, usize::from).min(THREADS_MAX));
+    let mut shown = 0;
+    while facts.read(&mut source, &parser)? {
+        if facts.frames.packets >= shown + TICK_PACKETS {
+            shown = facts.frames.packets;
+            progress.tick(shown);
             if stop.load(Ordering::Relaxed) {
                 break;
             }
@@ -63,10 +67,10 @@ pub fn run(args: &InspectArgs) -> anyhow::Result<ExitCode> {
         stderr::warn_of_damage(source.damages());
         signals::warn_of_interruption(&stop);
     }
-    let trace = TraceReport::new(&facts.frames, &source.link_types(), source.damages());
-    let summary = Summary::new(&facts, trace);
+    let (frames, totals) = facts.finish();
+    let trace = TraceReport::new(&frames, &source.link_types(), source.damages());
     match args.json {
-        true => output::json_to_stdout(&summary),
-        false => output::to_stdout(|out| text::write(out, &facts, &summary)),
+        true => output::json_to_stdout(&Summary::new(&totals, trace)),
+        false => output::to_stdout(|out| text::write(out, &frames, &totals, &trace)),
     }
 }

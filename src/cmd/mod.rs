@@ -3,10 +3,12 @@
 //! | file | shared by several commands |
 //! |---|---|
 //! | `input_args`, `rule_args`, `store_args` | options: captures to read; flow key and rules; the store |
+//! | `store_memory` | how many flows `--memory` is for |
 //! | `presets` | defaults of options that belong together |
 //! | `run_args` | all options of a run of the engine |
 //! | `seed_args` | the seed, by default that of the input |
 //! | `alert_destination` | where alerts go, by the options |
+//! | `incident_command` | the program of `--on-incident` |
 //! | `config` | options from a file |
 //! | `pairs` | keys and pairs as they are read, looked up and changed: `kv` and `cluster` |
 //! | `output`, `stderr`, `progress` | standard output for data, standard error for messages and progress |
@@ -21,6 +23,7 @@ mod compare;
 mod completions;
 mod config;
 mod generate;
+mod incident_command;
 mod input_args;
 mod inspect;
 mod interfaces;
@@ -34,6 +37,7 @@ mod presets;
 mod progress;
 mod replay;
 mod replay_observer;
+mod reproduce;
 mod rule_args;
 mod rules;
 mod run_args;
@@ -42,8 +46,10 @@ mod signals;
 mod spec_message;
 mod stderr;
 mod store_args;
+mod store_memory;
 
 use std::ffi::OsString;
+use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -68,6 +74,7 @@ Examples, one per command:
   acsm rules show tcp-connection               the rules of the alerts: a template for your own
   acsm kv create -o groups.kv products.tsv     an approximate key-value store in a file
   acsm cluster status                          the same in a Redis or Valkey Cluster
+  acsm reproduce kbf-j/fig7                    a figure of the papers, measured again
   acsm completions bash                        a completion script for your shell
   acsm man                                     the manual pages
 
@@ -75,10 +82,10 @@ Examples, one per command:
 
 /// Watch TCP flow state in small, fixed memory
 #[derive(Debug, Parser)]
-#[command(version, long_about = ABOUT, after_help = EXAMPLES, arg_required_else_help = true, args_override_self = true)]
+#[command(version, long_about = ABOUT, after_help = EXAMPLES, args_override_self = true)]
 pub struct Cli {
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -93,6 +100,7 @@ enum Command {
     Rules(rules::RulesArgs),
     Kv(kv::KvArgs),
     Cluster(cluster::ClusterArgs),
+    Reproduce(reproduce::ReproduceArgs),
     Completions(completions::CompletionsArgs),
     Man(man::ManArgs),
 }
@@ -104,7 +112,8 @@ pub fn run(arguments: Vec<OsString>) -> anyhow::Result<ExitCode> {
         config::point_at_file(&arguments, &error);
         error.exit()
     });
-    match cli.command {
+    let Some(command) = cli.command else { return first_screen() };
+    match command {
         Command::Replay(args) => replay::run(&args),
         Command::Live(args) => live::run(&args),
         Command::Inspect(args) => inspect::run(&args),
@@ -115,9 +124,25 @@ pub fn run(arguments: Vec<OsString>) -> anyhow::Result<ExitCode> {
         Command::Rules(args) => rules::run(args),
         Command::Kv(args) => kv::run(&args),
         Command::Cluster(args) => cluster::run(&args),
+        Command::Reproduce(args) => reproduce::run(&args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),
     }
+}
+
+/// What `acsm` alone says: where to begin.
+fn first_screen() -> anyhow::Result<ExitCode> {
+    let version = env!("CARGO_PKG_VERSION");
+    output::to_stdout(|out| {
+        writeln!(
+            out,
+            "acsm {version}: watches TCP on a link or in a capture, in fixed memory. UDP and ICMP are only counted.\n  \
+             acsm replay capture.pcap    incidents in a capture      acsm live -i eth0    watch an interface\n  \
+             acsm inspect capture.pcap   what is in it               acsm interfaces      what there is to watch\n  \
+             More: plan compare generate rules kv cluster completions man\n  \
+             acsm help COMMAND           options, with examples"
+        )
+    })
 }
 
 /// Wrong usage that clap cannot detect: the program exits with 2, as for errors of clap.

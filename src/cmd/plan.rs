@@ -165,6 +165,7 @@ pub fn run(args: &PlanArgs) -> anyhow::Result<ExitCode> {
             .stored_states(&rules.machine)
             .map(|state| rules.machine.state_name(state).to_owned())
             .collect(),
+        options: args.replay_options(),
         trace: args.trace.iter().map(|path| path.display().to_string()).collect(),
         preset: args.preset.preset(),
         has_pending_table: args.preset.pending_slots(1).is_some(),
@@ -189,8 +190,21 @@ impl PlanArgs {
             flow_key: self.flow_key,
             vlan_in_key: self.vlan_in_key,
             suppress: None,
+            set: Vec::new(),
             min_severity: 4,
         }
+    }
+
+    /// What `acsm replay` has to be told for the same flows, rules and time-out, each with a blank after it.
+    fn replay_options(&self) -> String {
+        let rules = self.rules.as_ref().map(|rules| format!("--rules {} ", quoted(rules)));
+        let name =
+            |key: FlowKeyName| key.to_possible_value().map(|name| name.get_name().to_owned());
+        let key = self.flow_key.and_then(name).map(|name| format!("--flow-key {name} "));
+        let vlan = self.vlan_in_key.then(|| "--vlan-in-key ".to_owned());
+        let seconds = self.idle_timeout.map(|nanos| nanos as f64 / NANOS_PER_SEC as f64);
+        let idle = seconds.map(|seconds| format!("--idle-timeout {seconds}s "));
+        [rules, key, vlan, idle].into_iter().flatten().collect()
     }
 
     /// One exact pass over the captures.
@@ -273,6 +287,15 @@ impl PlanArgs {
 
     fn target(&self) -> Option<Target> {
         self.error.map(Target::Error).or(self.fp_rate.map(Target::FpRate))
+    }
+}
+
+/// A word of a command line, for a shell.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+=:@%".contains(c);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
     }
 }
 

@@ -53,24 +53,27 @@ impl PresetName {
 
     /// The rate of false positives that a store is sized for, with or without a pending table.
     pub fn fp_rate(self, backend: Backend, has_pending: bool) -> f64 {
-        match (self, backend) {
+        match backend {
+            _ if self == PresetName::Paper && !has_pending => 0.01,
             // Where fingerprints match, a forged RST closes the flow of somebody else.
-            (PresetName::Operator, Backend::Fcf) => 5e-5,
-            (PresetName::Paper, Backend::Fcf) if has_pending => 5e-5,
+            Backend::Fcf => 5e-5,
             // A connection that is taken for another one takes counts from the cells of others when it
             // ends. In a dbf the rate is that of one test, and a lookup makes one per state.
-            (PresetName::Operator, Backend::Kbf) => 0.005,
-            (PresetName::Operator, Backend::Sbf) => 0.003,
-            (PresetName::Operator, Backend::Dbf) => 1e-5,
+            Backend::Kbf => 0.005,
+            Backend::Sbf => 0.003,
+            Backend::Dbf => 1e-5,
+            // All cells of a flow must agree on its state, so that far fewer absent flows are found than
+            // have all their cells in use.
+            Backend::Bhbf => 0.07,
             _ => 0.01,
         }
     }
 
-    /// Where the cells of a flow lie.
-    pub fn layout(self, backend: Backend) -> LayoutKind {
-        match (self, backend) {
+    /// Where the cells of a flow lie, with or without a pending table.
+    pub fn layout(self, backend: Backend, has_pending: bool) -> LayoutKind {
+        match backend {
             // All states of a flow share its lines: where these are crowded, all tests err at once.
-            (PresetName::Operator, Backend::Dbf) => LayoutKind::Spread,
+            Backend::Dbf if self == PresetName::Operator || has_pending => LayoutKind::Spread,
             _ => LayoutKind::best_for(backend),
         }
     }

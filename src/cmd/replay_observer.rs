@@ -5,7 +5,9 @@ use std::io;
 
 use super::progress::Progress;
 use super::stderr;
-use crate::engine::{Alert, Observer, OverloadEvent, Request, RunPlan, Sink, Snapshot, WatchStep};
+use crate::engine::{
+    Alert, IncidentEvent, Observer, OverloadEvent, Request, RunPlan, Sink, Snapshot, WatchStep,
+};
 use crate::live::{StatsEvents, StoreModel, StoreTheory, View, ViewContext};
 use crate::report::alert::AlertOutput;
 use crate::report::overload::OverloadMessage;
@@ -139,6 +141,10 @@ impl Sink for SharedOutput<'_> {
 
     fn overload(&mut self, event: &OverloadEvent) -> io::Result<()> {
         self.0.borrow_mut().overload(event)
+    }
+
+    fn incident(&mut self, event: &IncidentEvent) -> io::Result<()> {
+        self.0.borrow_mut().incident(event)
     }
 
     fn flush(&mut self) -> io::Result<()> {

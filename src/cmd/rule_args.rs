@@ -11,7 +11,7 @@ use super::Usage;
 use super::presets::PresetName;
 use crate::engine::ActiveRules;
 use crate::flow::{FlowKeyKind, Keyer};
-use crate::machine::{Rules, Suppressions};
+use crate::machine::{Rules, Setting, Suppressions};
 use crate::seed::Seed;
 
 /// What a flow is, and which alerts it can raise.
@@ -26,6 +26,11 @@ pub struct RuleArgs {
     /// State machine and alert rules: tcp-flags, tcp-connection, or a file [default: by preset]
     #[arg(long, value_name = "FILE")]
     pub rules: Option<String>,
+
+    /// Another value for a key of a rule (count, window, share, sources, severity, cooldown), as in
+    /// port_scan.count=20 or syn_flood.severity=2; may be repeated
+    #[arg(long, value_name = "RULE.KEY=VALUE")]
+    pub set: Vec<Setting>,
 
     /// What makes packets one flow [default: by preset]
     #[arg(long, value_enum)]
@@ -77,7 +82,7 @@ impl RuleArgs {
     /// Reads the rules and checks that they fit the flow key.
     pub fn load(&self, kind: FlowKeyKind) -> anyhow::Result<Rules> {
         let name = self.rules.as_deref().unwrap_or(self.preset.rules());
-        let rules = Rules::load(name).context("the rules cannot be used")?;
+        let rules = Rules::load_with(name, &self.set).context("the rules cannot be used")?;
         rules.require_flow_key(kind).map_err(|error| {
             let todo = "choose --flow-key, or a --preset that fits the rules";
             Usage::new(anyhow::anyhow!("{error}; {todo}"))

@@ -1,12 +1,15 @@
 //! `acsm rules`: check a rules file, list those that come with acsm, show one.
 
+use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, bail};
-use clap::{Args, Subcommand};
+use clap::{Args, FromArgMatches as _, Subcommand};
 
-use super::{output, stderr};
+use super::replay::{self, ReplayArgs};
+use super::{Usage, output, stderr};
+use crate::flow::FlowKeyKind;
 use crate::machine::{RuleKind, Rules, SHIPPED};
 
 const EXAMPLES: &str = "\
@@ -14,6 +17,7 @@ Examples:
   acsm rules list
   acsm rules show tcp-connection > mine.toml
   acsm rules check mine.toml
+  acsm rules test mine.toml yesterday.pcap       what it would have raised
   acsm replay --rules mine.toml traffic.pcap
 
 A rules file defines the states of a flow, the transitions, and what raises an alert;
@@ -34,6 +38,14 @@ enum Command {
         /// A path, or the name of a file that comes with acsm
         file: String,
     },
+    /// Replay a capture with a rules file, and show every alert and a summary
+    Test {
+        /// A path, or the name of a file that comes with acsm
+        file: String,
+        /// Captures, and options of `acsm replay`
+        #[arg(required = true, num_args = 1.., trailing_var_arg = true, allow_hyphen_values = true)]
+        captures: Vec<OsString>,
+    },
     /// List the rules files that come with acsm
     List,
     /// Print a rules file that comes with acsm, as a template for your own
@@ -53,6 +65,7 @@ pub fn run(args: RulesArgs) -> anyhow::Result<ExitCode> {
             }
             summary(&rules)
         }
+        Command::Test { file, captures } => return test(&file, captures),
         Command::List => SHIPPED.iter().map(|(name, text)| list_line(name, text)).collect(),
         Command::Show { name } => match SHIPPED.iter().find(|(known, _)| *known == name) {
             Some((_, text)) => (*text).to_owned(),
@@ -60,6 +73,18 @@ pub fn run(args: RulesArgs) -> anyhow::Result<ExitCode> {
         },
     };
     output::to_stdout(|out| out.write_all(text.as_bytes()))
+}
+
+/// Replays captures with these rules, by the first flow key that they are written for.
+fn test(file: &str, captures: Vec<OsString>) -> anyhow::Result<ExitCode> {
+    let rules = Rules::load(file).context("the rules cannot be used")?;
+    let by_connection = rules.require_flow_key(FlowKeyKind::Connection).is_ok();
+    let flow_key = if by_connection { "connection" } else { "pair" };
+    let options = ["acsm rules test", "--all", "--rules", file, "--flow-key", flow_key];
+    let arguments = options.iter().map(OsString::from).chain(captures);
+    let command = ReplayArgs::augment_args(clap::Command::new("acsm rules test"));
+    let matches = command.try_get_matches_from(arguments).map_err(Usage::new)?;
+    replay::run(&ReplayArgs::from_arg_matches(&matches).map_err(Usage::new)?)
 }
 
 /// `tcp-flags: 6 states, 8 transitions, 16 rules (…)`
@@ -103,8 +128,8 @@ mod tests {
         let rules = Rules::load("tcp-flags").unwrap();
         assert_eq!(
             summary(&rules),
-            "<tcp-flags>: 6 states, 8 transitions, 16 rules \
-             (2 mark, 7 flag, 1 no_session, 6 threshold)\n"
+            "<tcp-flags>: 6 states, 8 transitions, 25 rules \
+             (2 mark, 7 flag, 1 no_session, 15 threshold)\n"
         );
     }
 }

@@ -10,11 +10,15 @@ use anyhow::Context as _;
 use clap::Args;
 
 use super::alert_destination::AlertDestination;
+use super::incident_command::IncidentCommand;
 use super::progress::stopwatch_nanos;
 use super::rule_args::RuleArgs;
 use super::store_args::StoreArgs;
 use super::{Usage, output, spec_message, stderr};
-use crate::engine::{Lookups, RunError, RunPlan, RunResult, Watch};
+use crate::engine::{ActiveRules, Lookups, RunError, RunPlan, RunResult, Watch};
+use crate::flow::FlowKeyKind;
+use crate::machine::{HomeNets, Network, RuleKind};
+use crate::report::alert::TextAlerts;
 use crate::report::format::{bytes, grouped};
 use crate::report::replay::Prediction;
 use crate::seed::Seed;
@@ -55,6 +59,23 @@ pub struct RunArgs {
     #[arg(long, help_heading = OUTPUT, value_name = "FILE")]
     pub alerts: Option<PathBuf>,
 
+    /// Show single alerts too; without it, incidents and a summary
+    #[arg(long, help_heading = OUTPUT)]
+    pub all: bool,
+
+    /// Show the first FIN and the first RST of every flow, one line each; preset paper does
+    #[arg(long, help_heading = OUTPUT)]
+    pub marks: bool,
+
+    /// Your own networks (10.0.0.0/8,2001:db8::/32): scans from inside are graver than scans from outside
+    /// [default: private addresses (RFC 1918, fc00::/7)]
+    #[arg(long, help_heading = OUTPUT, value_name = "NETS", value_delimiter = ',')]
+    pub home_net: Vec<Network>,
+
+    /// Run this in a shell when an incident begins, grows or ends, with its EVE line on standard input
+    #[arg(long, help_heading = OUTPUT, value_name = "CMD")]
+    pub on_incident: Option<String>,
+
     /// Print the summary as one JSON document, and no alerts unless --alerts names a file
     #[arg(long, help_heading = OUTPUT)]
     pub json: bool,
@@ -67,7 +88,7 @@ pub struct RunArgs {
     #[arg(short, long, help_heading = OUTPUT, conflicts_with = "verbose")]
     pub quiet: bool,
 
-    /// Print the configuration of the store before starting
+    /// Print the configuration of the store before starting, and at the end how it went inside
     #[arg(short, long, help_heading = OUTPUT)]
     pub verbose: bool,
 }
@@ -106,7 +127,7 @@ impl RunArgs {
             return Err(Usage::new(both).into());
         }
         let (preset, keyer) = (self.rules.preset, self.rules.keyer(seed));
-        let active = self.rules.active(keyer.kind)?;
+        let active = self.active(keyer.kind)?;
         let machine = &active.rules.machine;
         let (states, held) = (machine.states().len(), machine.held());
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -134,9 +155,37 @@ impl RunArgs {
         Ok((plan, sizing))
     }
 
+    /// The rules, and what is shown of them.
+    pub fn active(&self, kind: FlowKeyKind) -> anyhow::Result<ActiveRules> {
+        let mut active = self.rules.active(kind)?;
+        if self.marks {
+            active.shown = active.shown.union(active.rules.list.of_kind(RuleKind::Mark));
+        }
+        if !self.home_net.is_empty() {
+            active.home = HomeNets::new(self.home_net.clone());
+        }
+        Ok(active)
+    }
+
+    /// Which alerts are written as text.
+    pub fn text_alerts(&self) -> TextAlerts {
+        if self.all { TextAlerts::All } else { TextAlerts::Marks }
+    }
+
+    /// The program that is told of incidents.
+    pub fn incident_command(&self) -> Option<IncidentCommand> {
+        self.on_incident.as_deref().map(IncidentCommand::new)
+    }
+
     fn announce(&self, plan: &RunPlan, sizing: &Sizing) {
         if self.verbose {
             stderr::message(format_args!("acsm: {}", describe(plan, sizing)));
+        }
+        if self.store.memory.is_some() && self.store.flows.is_none() && !self.quiet {
+            let flows = grouped(plan.store.flows);
+            stderr::message(format_args!(
+                "acsm: --memory without --flows: made for {flows} flows alive at once"
+            ));
         }
         if plan.store.backend == Backend::Exact && self.store.fp_rate.is_some() && !self.quiet {
             stderr::message("acsm: warning: --fp-rate means nothing for exact, which does not err");

@@ -5,6 +5,7 @@ use clap::{Args, ValueEnum};
 
 use super::presets::PresetName;
 use super::spec_message::message;
+use super::store_memory::{flows_in, least_with_pending, pending_bytes};
 use crate::engine::Phase;
 use crate::time::NANOS_PER_SEC;
 use crate::units::{parse_bytes, parse_count, parse_duration_nanos, parse_share};
@@ -14,6 +15,8 @@ use acsm_filters::{
     StateSet, StoreSpec, UnknownLayout,
 };
 
+/// Flows that a store is made for, if neither flows nor memory are given.
+const FLOWS: u64 = 1_000_000;
 /// Heading of the options for comparison with the papers.
 const VARIANTS: &str = "Store, variants of the papers";
 
@@ -28,12 +31,13 @@ pub struct StoreArgs {
     #[arg(long, value_enum)]
     pub backend: Option<BackendName>,
 
-    /// Peak number of flows alive at once (1M, 908_522)
-    #[arg(long, value_name = "N", default_value = "1M", value_parser = parse_count)]
-    pub flows: u64,
+    /// Peak number of flows alive at once (1M, 908_522) [default: 1M; with --memory as many as fit]
+    #[arg(long, value_name = "N", value_parser = parse_count)]
+    pub flows: Option<u64>,
 
     /// Size for this rate of false positives: absent flows that seem known (0.01, 1e-4, 0.1%)
-    /// [default: 0.01; fcf with a pending table 5e-5; in preset operator kbf 0.005, sbf 0.003, dbf 1e-5 per state]
+    /// [default: fcf 5e-5, kbf 0.005, sbf 0.003, bhbf 0.07, dbf 1e-5 per state; in preset paper without
+    /// a pending table 0.01]
     #[arg(long, value_name = "P", value_parser = parse_share)]
     pub fp_rate: Option<f64>,
 
@@ -188,6 +192,8 @@ pub enum SbfRulesName {
     Stateful,
     /// A cell with two or more flows answers nothing (as the kBF papers describe it)
     PaperKbf,
+    /// A cell holds a state and no count: one that sees another state answers nothing
+    NoCounters,
 }
 
 /// Slots of the pending table, or none.
@@ -315,11 +321,25 @@ impl StoreArgs {
     /// The store that the options specify, for a machine of this many states, of which a pending table
     /// holds some.
     pub fn spec(&self, preset: PresetName, states: usize, held: StateSet) -> StoreSpec {
+        let flows = match (self.flows, self.memory) {
+            (Some(flows), _) => flows,
+            (None, None) => FLOWS,
+            (None, Some(bytes)) => flows_in(bytes, |flows| {
+                let spec = self.spec_for(flows, preset, states, held);
+                let rate = preset.fp_rate(spec.backend, spec.pending.is_some());
+                StoreSpec { budget: Budget::FpRate(rate), ..spec }
+            }),
+        };
+        self.spec_for(flows, preset, states, held)
+    }
+
+    /// The same for this many flows.
+    fn spec_for(&self, flows: u64, preset: PresetName, states: usize, held: StateSet) -> StoreSpec {
         let backend = self.backend.map_or(preset.backend(), Backend::from);
-        let pending = self.pending_slots(preset);
+        let pending = self.pending_slots(preset, flows);
         StoreSpec {
-            layout: self.shape.layout.unwrap_or(preset.layout(backend)),
-            flows: self.flows,
+            layout: self.shape.layout.unwrap_or(preset.layout(backend, pending.is_some())),
+            flows,
             budget: match self.memory {
                 Some(bytes) => Budget::MemoryBytes(bytes.saturating_sub(pending_bytes(pending))),
                 None => {
@@ -330,6 +350,7 @@ impl StoreArgs {
             sbf: match self.sbf_rules {
                 None | Some(SbfRulesName::Stateful) => SbfRules::Stateful,
                 Some(SbfRulesName::PaperKbf) => SbfRules::PaperKbf,
+                Some(SbfRulesName::NoCounters) => SbfRules::NoCounters,
             },
             decode: self.decode.map(KbfDecode::from),
             dbf_counters: !self.no_counters,
@@ -341,11 +362,11 @@ impl StoreArgs {
 
     /// Slots of the pending table. By default it is left out where the smallest would take more than a
     /// quarter of the memory.
-    fn pending_slots(&self, preset: PresetName) -> Option<u64> {
+    fn pending_slots(&self, preset: PresetName, flows: u64) -> Option<u64> {
         if let Some(PendingChoice(slots)) = self.pending {
             return slots;
         }
-        let slots = preset.pending_slots(self.flows)?;
+        let slots = preset.pending_slots(flows)?;
         let most = self.memory.map_or(slots, |bytes| PendingTable::slots_in(bytes / 4));
         (most > 0).then_some(slots.min(most))
     }
@@ -355,15 +376,9 @@ impl StoreArgs {
         let (Some(bytes), SpecError::TooSmall { least, .. }) = (self.memory, error) else {
             return error;
         };
-        let least = match (self.pending, preset.pending_slots(self.flows)) {
-            (Some(PendingChoice(slots)), _) => least + pending_bytes(slots),
-            // The whole table, or a quarter of the memory.
-            (None, slots @ Some(_)) if PendingTable::slots_in(least / 4) > 0 => {
-                (least + pending_bytes(slots)).min(4 * least.div_ceil(3))
-            }
-            (None, _) => least,
-        };
-        SpecError::TooSmall { bytes, least }
+        let chosen = self.pending.map(|PendingChoice(slots)| slots);
+        let default = preset.pending_slots(self.flows.unwrap_or(1));
+        SpecError::TooSmall { bytes, least: least_with_pending(least, chosen, default) }
     }
 
     /// Refuses variants of other stores than `backend`.
@@ -382,11 +397,6 @@ impl StoreArgs {
             None => Ok(()),
         }
     }
-}
-
-/// The bytes of a pending table, if there is one.
-fn pending_bytes(slots: Option<u64>) -> u64 {
-    slots.map_or(0, |slots| PendingTable::bits(slots) / 8)
 }
 
 impl From<BackendName> for Backend {
@@ -424,7 +434,24 @@ mod tests {
             assert_eq!((alone.pending, alone.budget), (None, Budget::MemoryBytes(bytes)));
         }
         assert_eq!(operator("--memory 4095B").1.pending, None, "no room for the smallest table");
-        assert_eq!(operator("--memory 64MiB").1.pending, operator("--flows 1M").1.pending);
+        assert_eq!(
+            operator("--flows 1M --memory 64MiB").1.pending,
+            operator("--flows 1M").1.pending
+        );
+    }
+
+    /// Room for no more than one part in a hundred more: three digits are kept.
+    #[test]
+    fn memory_alone_says_how_many_flows() {
+        for (line, bytes) in [("--backend kbf", 1u64 << 20), ("--backend fcf", 64 << 20)] {
+            let spec = operator(&format!("{line} --memory {bytes}B")).1;
+            let (flows, slots) = (spec.flows, spec.pending.unwrap());
+            let taken = |flows| {
+                let spec = operator(&format!("{line} --flows {flows} --pending {slots}")).1;
+                spec.sizing().unwrap().bits / 8 + pending_bytes(spec.pending)
+            };
+            assert!(taken(flows) <= bytes && taken(flows + flows / 8) > bytes, "{line}: {flows}");
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::machine::{Preset, RuleSet, Rules, StateInfo, Suppressions};
+use crate::machine::{HomeNets, Preset, RuleSet, Rules, StateInfo, Suppressions};
 
 /// The rules in force, and what is shown of them. A run may be given others on the way, with a
 /// machine of the same states, for states are what stores hold.
@@ -14,13 +14,15 @@ pub struct ActiveRules {
     pub shown: RuleSet,
     /// What the user does not want to see, if there is such a list.
     pub suppressions: Option<Arc<Suppressions>>,
+    /// The networks that are the user's own: what is inside and what outside.
+    pub home: HomeNets,
 }
 
 impl ActiveRules {
     /// These rules with what the preset shows; nothing is suppressed.
     pub fn new(rules: Rules, preset: Preset) -> ActiveRules {
         let shown = rules.list.on_in(preset);
-        ActiveRules { rules: Arc::new(rules), shown, suppressions: None }
+        ActiveRules { rules: Arc::new(rules), shown, suppressions: None, home: HomeNets::default() }
     }
 
     /// Whether a run under `old` rules can go on under these; if not, why.
@@ -40,9 +42,18 @@ impl ActiveRules {
         ))
     }
 
-    /// Whether any rule that is shown counts packets.
+    /// Whether any rule that is shown counts packets, or is decided by those that follow.
     pub fn has_thresholds(&self) -> bool {
-        self.rules.thresholds.iter().any(|threshold| self.shown.contains(threshold.rule))
+        let thresholds = self.rules.thresholds.iter().map(|threshold| threshold.rule);
+        let decided = self.rules.decided.iter().map(|decided| decided.rule);
+        thresholds.chain(decided).any(|rule| self.shown.contains(rule))
+    }
+
+    /// Those of the rules that are shown whose alerts the shards raise, with each packet. The others are
+    /// decided by what follows.
+    pub fn shown_by_shards(&self) -> RuleSet {
+        let decided = self.rules.decided.iter().map(|decided| decided.rule).collect();
+        self.shown.without(decided)
     }
 }
 

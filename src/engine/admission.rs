@@ -172,13 +172,34 @@ impl Pending {
     /// Looks up and steps a flow that the store does not have.
     #[inline(never)] // once for all stores
     pub fn visit(&mut self, work: &ShardWork<'_>, event: &Event) -> Visit {
-        let (lookup, before, evidence) = self.look_up(event);
-        let visit = PendingVisit::new(work, event, before, evidence);
-        if visit.awaits_reverse || visit.state_to_admit(work).is_some() {
-            return Visit::Open(PendingVisit { lookup, ..visit });
+        match self {
+            Pending::Table(table) => {
+                let lookup = table.lookup(event.id, event.pending_epoch);
+                let evidence = match lookup.flow {
+                    Some(flow) => flow.evidence,
+                    None => table.evidence_of_reverse(&lookup),
+                };
+                let visit = PendingVisit::new(work, event, lookup.flow, evidence);
+                if visit.is_open(work) {
+                    return Visit::Open(PendingVisit { lookup: Some(lookup), ..visit });
+                }
+                match visit.after {
+                    Some(after) => table.put(&lookup, after),
+                    None => table.delete(&lookup),
+                }
+                Visit::Settled(visit.step)
+            }
+            Pending::Unbounded(flows) => {
+                flows.advance_to(event.pending_epoch);
+                let (before, evidence) = (flows.get(event.id), flows.evidence(event.id));
+                let visit = PendingVisit::new(work, event, before, evidence);
+                if visit.is_open(work) {
+                    return Visit::Open(visit);
+                }
+                self.keep(event, None, visit.after, false);
+                Visit::Settled(visit.step)
+            }
         }
-        self.keep(event, lookup, visit.after, false);
-        Visit::Settled(visit.step)
     }
 
     /// Keeps what follows from a visit. `admitted`: whether the store has taken the flow, if it
@@ -270,26 +291,6 @@ impl Pending {
             Pending::Unbounded(_) => PendingStats::default(),
         }
     }
-
-    /// A flow and its evidence, which a directed flow that is not there takes over from its reverse.
-    #[inline(always)]
-    fn look_up(&mut self, event: &Event) -> (Option<PendingLookup>, Option<PendingFlow>, Evidence) {
-        let (id, now) = (event.id, event.pending_epoch);
-        match self {
-            Pending::Table(table) => {
-                let lookup = table.lookup(id, now);
-                let evidence = match lookup.flow {
-                    Some(flow) => flow.evidence,
-                    None => table.evidence_of_reverse(&lookup),
-                };
-                (Some(lookup), lookup.flow, evidence)
-            }
-            Pending::Unbounded(flows) => {
-                flows.advance_to(now);
-                (None, flows.get(id), flows.evidence(id))
-            }
-        }
-    }
 }
 
 impl PendingVisit {
@@ -322,6 +323,12 @@ impl PendingVisit {
     /// By the state machine and the evidence, wherever the flow is kept.
     pub fn step(self) -> PendingStep {
         self.step
+    }
+
+    /// Whether the store decides where the flow is kept.
+    #[inline(always)]
+    fn is_open(&self, work: &ShardWork<'_>) -> bool {
+        self.awaits_reverse || self.state_to_admit(work).is_some()
     }
 
     /// The state before the packet, or absent.

@@ -23,6 +23,14 @@ pub fn build_shards(spec: &StoreSpec, directed: bool) -> Result<Vec<Box<dyn Shar
     (0..FlowId::SHARDS).map(|_| builder.shard()).collect()
 }
 
+/// Bits that the lookup caches of a store take, whatever its size: they are part of the program, not of the
+/// structure.
+pub fn lookup_cache_bits(spec: &StoreSpec) -> Result<u64, StoreError> {
+    let smallest = StoreSpec { flows: 1, budget: Budget::FpRate(0.5), ..spec.clone() };
+    let shards = build_shards(&smallest, true)?;
+    Ok(8 * shards.iter().map(|shard| shard.cache_bytes()).sum::<u64>())
+}
+
 /// What the shards of a store are made from.
 struct Builder<'a> {
     spec: &'a StoreSpec,

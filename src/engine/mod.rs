@@ -12,7 +12,7 @@
 //! | `dispatch`, `clock`, `warm_up` | what must see all packets in order; packets become events |
 //! | `batch` | packets and events on their way to the shards |
 //! | `pool`, `stage_owners` | the threads, and which of them owns which stage |
-//! | [`shard`], `shard_loop`, `shard_sweep` | the interface of a shard; the loop that drives flows, for every store; how it lets time pass |
+//! | [`shard`], `shard_loop`, `shard_sweep`, `shard_direct` | the interface of a shard; the loop that drives flows, for every store; how it lets time pass; questions about single flows |
 //! | `lookup_cache` | answers for the flows seen last |
 //! | `admission`, `shard_pending`, `unbounded_pending` | flows that are pending until both of their ends have spoken |
 //! | `digest_hasher` | the hash of tables by digest: the digest itself |
@@ -20,7 +20,9 @@
 //! | `shadow`, [`errors`] | the exact table beside a store, and the errors it finds |
 //! | [`sample`], `seconds` | an exact table of some flows, always on: the measured error; what is decided once per second |
 //! | [`overload`] | when new flows are too many for pending table or store |
+//! | `alert` | an alert |
 //! | [`alerts`] | alerts merged in packet order, limited, to the [`Sink`] |
+//! | [`incidents`] | alerts that belong together as one thing, with its size, sources and victims |
 //! | [`thresholds`] | floods, scans and storms, in sketches of their own |
 //! | [`observer`], `active_rules` | what a run shows of itself meanwhile; other rules on the way |
 //! | `stats`, [`top_talkers`] | what shards count; the busiest addresses |
@@ -33,6 +35,7 @@
 
 mod active_rules;
 mod admission;
+mod alert;
 pub mod alerts;
 mod batch;
 mod build;
@@ -41,6 +44,7 @@ pub mod compare;
 mod digest_hasher;
 mod dispatch;
 pub mod errors;
+pub mod incidents;
 mod lookup_cache;
 pub mod observer;
 pub mod overload;
@@ -52,6 +56,7 @@ pub mod sample;
 mod seconds;
 mod shadow;
 pub mod shard;
+mod shard_direct;
 mod shard_loop;
 mod shard_pending;
 mod shard_sweep;
@@ -66,10 +71,14 @@ mod unbounded_pending;
 mod warm_up;
 
 pub use active_rules::ActiveRules;
-pub use alerts::{Alert, AlertCounts, AlertDifference, Sink, Suppressed, WatchStep};
+pub use alerts::{Alert, AlertCounts, AlertDifference, Sink, Subject, Suppressed, WatchStep};
+pub use build::lookup_cache_bits;
 pub use clock::Phase;
 pub use dispatch::Watch;
 pub use errors::{ErrorKind, Errors};
+pub use incidents::{
+    Incident, IncidentEvent, IncidentId, IncidentStatus, IncidentTracker, Incidents,
+};
 pub use observer::{Observer, Request, Snapshot};
 pub use overload::{OverloadEvent, OverloadStatus, OverloadTotals};
 pub use run::run;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::active_rules::ActiveRules;
 use super::alerts::Suppressed;
+use super::incidents::Incident;
 use super::overload::{OverloadEvent, OverloadTotals};
 use super::sample::{MeasuredError, Measurement};
 use super::stats::{Durations, ShardStats};
@@ -81,6 +82,12 @@ pub struct Snapshot {
     pub shown: [u64; RuleSet::LIMIT],
     /// Alerts not shown, by reason.
     pub suppressed: Suppressed,
+    /// Open incidents and the latest of the others, at most [`Snapshot::INCIDENTS`].
+    pub incidents: Vec<Incident>,
+    /// How many are open.
+    pub incidents_open: u64,
+    /// How many there were in all.
+    pub incidents_total: u64,
     /// What the thresholds' bounded memory left out.
     pub losses: Losses,
     /// Whether the capture seems to show one direction of its flows only.
@@ -89,4 +96,9 @@ pub struct Snapshot {
     pub no_session_muted: bool,
     /// The busiest sources and destinations, if they were asked for.
     pub top: Option<TopTalkers>,
+}
+
+impl Snapshot {
+    /// Incidents in a snapshot, at most.
+    pub const INCIDENTS: usize = 50;
 }

@@ -166,6 +166,9 @@ impl Run<'_, '_> {
             seconds.add(&mut output.seconds);
         })?;
         let Some(batch) = received else { return Ok(false) };
+        if let Some(idle) = batch.idle {
+            merger.idle(idle.until)?;
+        }
         merger.merge(batch.packets.as_slice(), found)?;
         seconds.complete().iter().try_for_each(|event| merger.overload(event))?;
         pool.recycle(batch);
@@ -205,6 +208,8 @@ impl Run<'_, '_> {
     fn snapshot(&self) -> Result<Snapshot, WorkerLost> {
         let totals = self.totals(None)?;
         let (shown, suppressed) = self.merger.so_far();
+        let (incidents, incidents_open, incidents_total) =
+            self.merger.incidents(Snapshot::INCIDENTS);
         Ok(Snapshot {
             time: self.dispatcher.time(),
             frames: self.frames.clone(),
@@ -217,6 +222,9 @@ impl Run<'_, '_> {
             overloads: self.seconds.overloads(),
             shown,
             suppressed,
+            incidents,
+            incidents_open,
+            incidents_total,
             losses: totals.losses,
             one_way: self.dispatcher.is_one_way(),
             no_session_muted: self.dispatcher.mutes_no_session() || self.seconds.forgets_at_once(),
@@ -238,7 +246,7 @@ impl Run<'_, '_> {
             pending_lifetime_seconds: self.seconds.pending_lifetime_seconds(),
             measured: totals.sampled.map(|last| self.seconds.measurement(&last)),
             overloads: self.seconds.overloads(),
-            alerts: self.merger.finish(),
+            alerts: self.merger.finish()?,
             losses: totals.losses,
             one_way: self.dispatcher.is_one_way(),
             failure,

@@ -5,7 +5,7 @@
 use super::alerts::RawAlert;
 use super::batch::Event;
 use super::stats::ShardStats;
-use crate::flow::{FlowKey, Keyer, Packet};
+use crate::flow::{FlowId, FlowKey, Keyer, Packet};
 use crate::machine::{Machine, Next, Outcome, RuleSet};
 use acsm_filters::pending::PendingStats;
 use acsm_filters::{Epoch, Found, Lookup, State, StoreStats};
@@ -20,6 +20,16 @@ pub trait Shard: Send {
 
     /// Clears all that is stale, so that the figures of the store are right.
     fn sweep_all(&mut self, now: Epoch);
+
+    /// What the store answers about a flow. Nothing is touched or counted, and a pending table is not
+    /// asked.
+    fn ask(&mut self, id: FlowId, key: FlowKey, now: Epoch) -> Lookup;
+
+    /// Puts a flow into the store, past machine and pending table.
+    fn put(&mut self, id: FlowId, key: FlowKey, state: State, now: Epoch);
+
+    /// Memory of the cache of lookups, in bytes: 0 if it has none.
+    fn cache_bytes(&self) -> u64;
 
     /// What the store says about itself.
     fn store_stats(&self) -> StoreStats;
@@ -46,7 +56,7 @@ pub struct ShardWork<'a> {
     pub given: Option<&'a [Lookup]>,
     /// Which results are wanted.
     pub wanted: Wanted,
-    /// Flows whose [sampling bits](crate::flow::FlowId::sampling_bits) are below this are sampled: 0
+    /// Flows whose [sampling bits](FlowId::sampling_bits) are below this are sampled: 0
     /// for none, 2³² for all.
     pub sampled_below: u64,
 }
@@ -139,6 +149,9 @@ pub trait PacketKey: Copy + Default {
     /// The key of a packet's flow.
     fn of(keyer: &Keyer, packet: &Packet) -> Self;
 
+    /// The key of a flow, from its full key.
+    fn of_flow(key: FlowKey) -> Self;
+
     /// The key of the flow in the other direction.
     fn reversed(self) -> Self;
 }
@@ -148,6 +161,8 @@ impl PacketKey for () {
     #[inline(always)]
     fn of(_keyer: &Keyer, _packet: &Packet) {}
 
+    fn of_flow(_key: FlowKey) {}
+
     fn reversed(self) {}
 }
 
@@ -156,6 +171,10 @@ impl PacketKey for FlowKey {
     #[inline(always)]
     fn of(keyer: &Keyer, packet: &Packet) -> FlowKey {
         keyer.key(packet).0
+    }
+
+    fn of_flow(key: FlowKey) -> FlowKey {
+        key
     }
 
     fn reversed(self) -> FlowKey {

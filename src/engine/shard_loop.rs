@@ -9,7 +9,7 @@ use super::batch::Event;
 use super::lookup_cache::{Cached, LookupCache};
 use super::shard::{Answer, PacketKey, Shard, ShardOutput, ShardWork, Step, Wanted};
 use super::stats::ShardStats;
-use crate::flow::FlowId;
+use crate::flow::{FlowId, FlowKey};
 use crate::machine::{Next, RuleSet};
 use acsm_filters::pending::PendingStats;
 use acsm_filters::{Epoch, Expire, Found, Insertion, Lookup, Stamp, State, Store, StoreStats};
@@ -62,22 +62,6 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
     /// The same with a pending table before the store, which expires flows in this way.
     pub fn with_pending(self, pending: Option<Pending>, expire: Expire) -> StoreShard<S> {
         StoreShard { pending, admits_both: !expire.recycles(), ..self }
-    }
-
-    /// Whether the flow of an event is in the store in this epoch.
-    pub fn has(&mut self, work: &ShardWork<'_>, event: &Event, now: Epoch) -> bool {
-        work.packets.get(event.index as usize).is_some_and(|packet| {
-            let place = self.store.locate(event.id, S::Key::of(&work.rules.keyer, packet));
-            self.store.has(&place, now)
-        })
-    }
-
-    /// Adds the flow of an event in a state, past the machine.
-    pub fn insert(&mut self, work: &ShardWork<'_>, event: &Event, state: State, stamp: Stamp) {
-        if let Some(packet) = work.packets.get(event.index as usize) {
-            let place = self.store.locate(event.id, S::Key::of(&work.rules.keyer, packet));
-            self.store.insert(&place, state, stamp);
-        }
     }
 
     /// Drives the flows by all events, in order, and shows `observe` each step.
@@ -135,10 +119,9 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
             true => self.cache.index_of(event.id, &self.store),
             false => n % AHEAD,
         };
-        let step = match self.unchanged(work, index, event, epoch) {
-            Some(step) => step,
-            None => self.look_up_and_write(work, index, event, epoch),
-        };
+        let cached = if Self::CACHES { self.cache.get(index, epoch) } else { None };
+        let step = Self::unchanged(work, event, epoch, cached)
+            .unwrap_or_else(|| self.look_up_and_write(work, index, event, epoch, cached));
         self.stats.lookups.count(step.answer);
         self.events_since_sweep += 1;
         if self.events_since_sweep == SWEEP_EVERY {
@@ -151,16 +134,12 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
     /// this epoch before, and stays in its state.
     #[inline(always)]
     fn unchanged(
-        &self,
         work: &ShardWork<'_>,
-        index: usize,
         event: &Event,
         epoch: Epoch,
+        cached: Option<Cached>,
     ) -> Option<Step<S::Handle>> {
-        if !Self::CACHES || work.given.is_some() {
-            return None;
-        }
-        let Cached { answer, is_fresh } = self.cache.get(index, epoch)?;
+        let Cached { answer, is_fresh } = cached.filter(|_| work.given.is_none())?;
         let (Lookup::Known(state), true) = (answer, is_fresh) else { return None };
         let outcome = event.step(work.machine, answer);
         let state = Some(state);
@@ -175,8 +154,8 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
         index: usize,
         event: &Event,
         epoch: Epoch,
+        cached: Option<Cached>,
     ) -> Step<S::Handle> {
-        let cached = if Self::CACHES { self.cache.get(index, epoch) } else { None };
         let (answer, is_fresh, found) = match cached {
             Some(cached) => (cached.answer, cached.is_fresh, None),
             None => {
@@ -394,6 +373,18 @@ impl<S: Store<Key: PacketKey>> Shard for StoreShard<S> {
 
     fn sweep_all(&mut self, now: Epoch) {
         while self.store.sweep(now, usize::MAX) > 0 {}
+    }
+
+    fn ask(&mut self, id: FlowId, key: FlowKey, now: Epoch) -> Lookup {
+        self.answer_about(id, key, now)
+    }
+
+    fn put(&mut self, id: FlowId, key: FlowKey, state: State, now: Epoch) {
+        self.put_in(id, key, state, now);
+    }
+
+    fn cache_bytes(&self) -> u64 {
+        if Self::CACHES { size_of_val(&self.cache) as u64 } else { 0 }
     }
 
     fn store_stats(&self) -> StoreStats {

@@ -183,7 +183,7 @@ impl ShardStage {
         let rules = ShardRules {
             half_open: &self.half_open,
             held: &self.held,
-            shown: self.active.shown,
+            shown: self.active.shown_by_shards(),
             keyer: self.settings.keyer,
             touch_absent: self.settings.touch_absent,
             stopwatch: Some(self.settings.stopwatch),

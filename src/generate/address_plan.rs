@@ -103,6 +103,12 @@ pub const REFLECTORS: Network = Network::v4(100, 96, 0, 11);
 
 /// Sources of a flood from one network.
 pub const FLOOD_SUBNET: Network = Network::v4(198, 51, 100, 24);
+/// Hosts that a flood is spread over.
+pub const BOMBED: Network = Network::v4(198, 51, 101, 24);
+/// Clients of a service that is restarted.
+pub const RESTART_CLIENTS: Network = Network::v4(198, 51, 102, 28);
+/// Hosts that a slow sweep probes.
+pub const SLOWLY_SWEPT: Network = Network::v4(198, 20, 0, 15);
 /// Clients of connections that live as long as the trace.
 pub const LONG_LIVED_CLIENTS: DualNetwork =
     DualNetwork { v4: Network::v4(20, 0, 0, 8), v6: Network::v6(0xc3) };
@@ -154,6 +160,9 @@ mod tests {
             SPOOFED,
             REFLECTORS,
             FLOOD_SUBNET,
+            BOMBED,
+            RESTART_CLIENTS,
+            SLOWLY_SWEPT,
             LONG_LIVED_CLIENTS.v4,
             LONG_LIVED_SERVERS.v4,
             flood_sources(0),

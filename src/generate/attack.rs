@@ -51,20 +51,28 @@ pub struct AttackRecord {
 }
 
 /// Plans attacks for a trace of `packets` packets, each in its own time window, in time order.
+/// Slow ones are as long as the trace.
 pub fn plan(attacks: &[AttackSpec], seed: u64, packets: u64, duration_nanos: u64) -> Vec<Attack> {
     let slot_nanos = duration_nanos / (attacks.len() as u64 + 1);
     let in_slots = attacks.iter().zip(1u64..);
-    in_slots
+    let mut planned: Vec<Attack> = in_slots
         .map(|(attack, slot)| {
             let (probes, per_second) = attack.kind.probes_and_rate(packets);
             let probes = attack.probes.unwrap_or(probes);
             let per_second = attack.per_second.unwrap_or(per_second);
+            if let Some(interval_nanos) = attack.kind.slow_interval_nanos() {
+                let window_nanos = duration_nanos / 10 * 9;
+                let probes = probes.min(window_nanos / interval_nanos).max(1);
+                return Attack::new(attack.kind, seed, probes, (duration_nanos / 20, window_nanos));
+            }
             let start_nanos = slot * slot_nanos - slot_nanos / 2;
             let natural_nanos = probes * NANOS_PER_SEC / per_second;
             let window_nanos = natural_nanos.min(slot_nanos * 4 / 5);
             Attack::new(attack.kind, seed, probes, (start_nanos, window_nanos))
         })
-        .collect()
+        .collect();
+    planned.sort_by_key(Attack::start_nanos);
+    planned
 }
 
 impl Attack {
@@ -134,6 +142,9 @@ impl Attack {
     }
 
     fn exchange(&self, probe: u64) -> Exchange {
+        if self.kind == AttackKind::ServiceRestart {
+            return AttackKind::restart(probe * 100 / self.probes);
+        }
         self.kind.exchange(RandomStream::Attack(self.kind).random(self.seed, probe).below(100))
     }
 

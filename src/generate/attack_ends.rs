@@ -3,7 +3,8 @@
 use std::net::IpAddr;
 
 use super::address_plan::{
-    ATTACKERS, FLOOD_SUBNET, Network, REFLECTORS, SPOOFED, SWEPT, VICTIMS, flood_sources,
+    ATTACKERS, BOMBED, FLOOD_SUBNET, Network, REFLECTORS, RESTART_CLIENTS, SLOWLY_SWEPT, SPOOFED,
+    SWEPT, VICTIMS, flood_sources,
 };
 use super::attack_kind::AttackKind;
 
@@ -55,6 +56,10 @@ impl AttackKind {
             AttackKind::SynFlood => Hosts::Network(SPOOFED),
             AttackKind::SynAckReflection => Hosts::Network(REFLECTORS),
             AttackKind::SubnetSynFlood => Hosts::Network(FLOOD_SUBNET),
+            AttackKind::CarpetBombing => Hosts::Network(flood_sources(20)),
+            AttackKind::ConnectionFlood => Hosts::Network(flood_sources(21)),
+            AttackKind::BusyServer => Hosts::Network(flood_sources(22)),
+            AttackKind::ServiceRestart => Hosts::Network(RESTART_CLIENTS),
             _ => match Self::FLOODS.iter().position(|flood| *flood == self) {
                 Some(number) => Hosts::Network(flood_sources(number as u8)),
                 None => Hosts::One(ATTACKERS.host(10 + self as u64)),
@@ -66,6 +71,9 @@ impl AttackKind {
     pub fn victims(self) -> Hosts {
         match self {
             AttackKind::HostSweep => Hosts::Network(SWEPT),
+            AttackKind::SlowHostSweep => Hosts::Network(SLOWLY_SWEPT),
+            AttackKind::CarpetBombing => Hosts::Network(BOMBED),
+            AttackKind::Backscatter => Hosts::Network(flood_sources(23)),
             _ => Hosts::One(VICTIMS.host(10 + self as u64)),
         }
     }
@@ -89,6 +97,12 @@ impl AttackKind {
             AttackKind::RstStorm | AttackKind::FinStorm => (80, scattered),
             AttackKind::SynAckReflection => (443, scattered),
             AttackKind::SynAckFlood => (80, scattered),
+            AttackKind::SlowHostSweep => (1024 + (probe % 60_000) as u16, 3389),
+            AttackKind::CarpetBombing | AttackKind::ConnectionFlood => (scattered, 80),
+            AttackKind::LoginGuessing => (scattered, 22),
+            AttackKind::Backscatter => (443, scattered),
+            AttackKind::ServiceRestart => (scattered, 5432),
+            AttackKind::BusyServer => (scattered, 443),
             kind if Self::FLOODS.contains(&kind) => (scattered, 80),
             _ => (40_000 + (probe % 7) as u16, scattered),
         }
@@ -102,7 +116,7 @@ impl AttackKind {
     /// Whether no two probes share both addresses.
     pub fn has_pair_per_probe(self) -> bool {
         let is_network = |hosts: Hosts| matches!(hosts, Hosts::Network(_));
-        self != AttackKind::SubnetSynFlood
+        !matches!(self, AttackKind::SubnetSynFlood | AttackKind::ServiceRestart)
             && (is_network(self.attackers()) || is_network(self.victims()))
     }
 

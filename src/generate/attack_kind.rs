@@ -5,6 +5,8 @@
 
 use std::str::FromStr;
 
+use crate::time::NANOS_PER_SEC;
+
 /// An attack that can be put into a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AttackKind {
@@ -58,6 +60,22 @@ pub enum AttackKind {
     BotnetFlood,
     /// SYNs from spoofed sources of one /24 that nobody answers.
     SubnetSynFlood,
+    /// SYNs from spoofed sources at every host of a /24.
+    CarpetBombing,
+    /// One password after the other at an SSH server.
+    LoginGuessing,
+    /// SYNs at many ports of a host, as far apart as the trace is long.
+    SlowPortScan,
+    /// One port on many hosts, as slowly.
+    SlowHostSweep,
+    /// Complete handshakes of real hosts, which then say nothing.
+    ConnectionFlood,
+    /// What a network sees of a flood elsewhere: SYN+ACKs from the victim's service to made-up sources.
+    Backscatter,
+    /// No attack: a service is restarted, and refuses its clients meanwhile.
+    ServiceRestart,
+    /// No attack: a server with thousands of connections a second, of which a few are abandoned or idle.
+    BusyServer,
 }
 
 impl AttackKind {
@@ -95,9 +113,21 @@ impl AttackKind {
         AttackKind::SubnetSynFlood,
     ];
 
+    /// What else an operator meets, attack or not.
+    pub const SCENARIOS: [AttackKind; 8] = [
+        AttackKind::CarpetBombing,
+        AttackKind::LoginGuessing,
+        AttackKind::SlowPortScan,
+        AttackKind::SlowHostSweep,
+        AttackKind::ConnectionFlood,
+        AttackKind::Backscatter,
+        AttackKind::ServiceRestart,
+        AttackKind::BusyServer,
+    ];
+
     /// The attacks of `--attacks every`, in their order in a trace.
     pub fn every() -> impl Iterator<Item = AttackKind> {
-        Self::ALL.into_iter().chain(Self::FLOODS)
+        Self::ALL.into_iter().chain(Self::FLOODS).chain(Self::SCENARIOS)
     }
 
     /// Its name on the command line and in the ground truth.
@@ -128,6 +158,14 @@ impl AttackKind {
             AttackKind::FinFlood => "fin_flood",
             AttackKind::BotnetFlood => "botnet_flood",
             AttackKind::SubnetSynFlood => "subnet_syn_flood",
+            AttackKind::CarpetBombing => "carpet_bombing",
+            AttackKind::LoginGuessing => "login_guessing",
+            AttackKind::SlowPortScan => "slow_port_scan",
+            AttackKind::SlowHostSweep => "slow_host_sweep",
+            AttackKind::ConnectionFlood => "connection_flood",
+            AttackKind::Backscatter => "backscatter",
+            AttackKind::ServiceRestart => "service_restart",
+            AttackKind::BusyServer => "busy_server",
         }
     }
 
@@ -146,11 +184,18 @@ impl AttackKind {
             AttackKind::SynAckReflection | AttackKind::SynAckFlood => "synack_flood",
             AttackKind::UnansweredSynFlood | AttackKind::RepeatedSynFlood => "syn_flood",
             AttackKind::AnsweredSynFlood | AttackKind::SubnetSynFlood => "syn_flood",
-            AttackKind::BlindAckFlood | AttackKind::BlindDataFlood => return None,
-            AttackKind::ChallengeAckFlood | AttackKind::LateAckFlood => return None,
-            // In preset `operator` only.
-            AttackKind::AckFlood => "tcp_ack_scan",
-            AttackKind::BotnetFlood => return None,
+            // Guesses do not complete a handshake.
+            AttackKind::BlindAckFlood | AttackKind::BlindDataFlood => "syn_flood",
+            AttackKind::ChallengeAckFlood | AttackKind::LateAckFlood => "syn_flood",
+            AttackKind::AckFlood => "ack_flood",
+            AttackKind::CarpetBombing => "syn_flood",
+            AttackKind::LoginGuessing => "login_guessing",
+            AttackKind::SlowPortScan => "port_scan_slow",
+            AttackKind::SlowHostSweep => "host_sweep_slow",
+            AttackKind::ConnectionFlood => "connection_flood",
+            AttackKind::Backscatter => "backscatter",
+            AttackKind::ServiceRestart => "service_down",
+            AttackKind::BotnetFlood | AttackKind::BusyServer => return None,
         };
         Some(rule)
     }
@@ -162,9 +207,23 @@ impl AttackKind {
             AttackKind::HostSweep => (5_000, 200),
             AttackKind::SynScan | AttackKind::FinScan | AttackKind::NullScan => (2_000, 200),
             AttackKind::XmasScan | AttackKind::AckScan | AttackKind::PortScan => (2_000, 200),
+            AttackKind::LoginGuessing => return (60, 2),
+            AttackKind::SlowPortScan => return (80, 1),
+            AttackKind::SlowHostSweep => return (160, 1),
+            AttackKind::Backscatter => (2_000, 200),
+            AttackKind::ServiceRestart => return (600, 50),
             _ => (20_000, 2_000),
         };
         ((packets / 150).clamp(300, most), per_second)
+    }
+
+    /// Of a slow attack, which is spread over the whole trace: the least time between two probes.
+    pub const fn slow_interval_nanos(self) -> Option<u64> {
+        match self {
+            AttackKind::SlowPortScan => Some(8 * NANOS_PER_SEC),
+            AttackKind::SlowHostSweep => Some(3 * NANOS_PER_SEC),
+            _ => None,
+        }
     }
 }
 

@@ -140,6 +140,32 @@ const LATE_ACK: Exchange = &[
     attacker(TcpFlags::PSH).with_data().at_offset(-(DATA_BYTES as i32)).after(NEXT_NANOS),
     ACKED,
 ];
+/// A request and its answer; then both ends close.
+const ANSWER: ProbePacket = victim(PSH_ACK_FLAGS).with_data().after(FLOOD_ANSWER_NANOS);
+const CLOSED: ProbePacket = victim(FIN_ACK_FLAGS);
+const SERVED: Exchange = &[
+    SYN,
+    GRANTED,
+    ACK.after(NEXT_NANOS),
+    DATA.after(NEXT_NANOS),
+    ANSWER,
+    FIN_ACK,
+    CLOSED.after(FLOOD_ANSWER_NANOS),
+    ACK.after(NEXT_NANOS),
+];
+/// The server greets, a password is wrong, the server closes.
+const GUESS: Exchange =
+    &[SYN, ACCEPTED, ACK, ANSWER, DATA, ANSWER, CLOSED, FIN_ACK, victim(TcpFlags::ACK)];
+const EMPTY: Exchange = &[
+    SYN,
+    GRANTED,
+    ACK.after(NEXT_NANOS),
+    FIN_ACK.after(NEXT_NANOS),
+    CLOSED.after(FLOOD_ANSWER_NANOS),
+    ACK.after(NEXT_NANOS),
+];
+const GREETED: Exchange = &[SYN, GRANTED, ACK.after(BOT_NANOS)];
+const TURNED_AWAY: Exchange = &[SYN, REFUSED.after(FLOOD_ANSWER_NANOS)];
 const BOTNET: Exchange = &[SYN, GRANTED, ACK.after(BOT_NANOS), DATA.after(NEXT_NANOS), ACKED];
 
 impl AttackKind {
@@ -179,6 +205,28 @@ impl AttackKind {
             (AttackKind::AckFlood, _) => &[ACK, RESET],
             (AttackKind::SynAckFlood, _) => &[SYN_ACK, RESET],
             (AttackKind::BotnetFlood, _) => BOTNET,
+            (AttackKind::CarpetBombing, 0..20) => &[SYN, ACCEPTED],
+            (AttackKind::CarpetBombing, _) => &[SYN],
+            (AttackKind::LoginGuessing, _) => GUESS,
+            (AttackKind::SlowPortScan, 0..50) => &[SYN, REFUSED],
+            (AttackKind::SlowHostSweep, 0..5) => &[SYN, ACCEPTED, RST],
+            (AttackKind::SlowHostSweep, 5..50) => &[SYN, REFUSED],
+            (AttackKind::SlowPortScan | AttackKind::SlowHostSweep, _) => &[SYN],
+            (AttackKind::ConnectionFlood, _) => GREETED,
+            (AttackKind::Backscatter, 0..50) => &[SYN_ACK, DENIED],
+            (AttackKind::Backscatter, _) => &[SYN_ACK],
+            (AttackKind::BusyServer, 0) => &[SYN, GRANTED],
+            (AttackKind::BusyServer, 1..4) => EMPTY,
+            (AttackKind::BusyServer | AttackKind::ServiceRestart, _) => SERVED,
+        }
+    }
+
+    /// The packets of a client when so much of a service's restart is over, in percent: it answers at
+    /// first, refuses while it is down, and answers again.
+    pub const fn restart(percent: u64) -> Exchange {
+        match percent {
+            25..85 => TURNED_AWAY,
+            _ => SERVED,
         }
     }
 }

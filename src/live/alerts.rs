@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::capture::record::Recorder;
-use crate::engine::{Alert, OverloadEvent, Sink, WatchStep};
+use crate::engine::{Alert, IncidentEvent, OverloadEvent, Sink, WatchStep};
 use crate::machine::{Rule, Rules};
 use crate::report::alert::{AlertOutput, AlertTarget, Names};
 
@@ -53,7 +53,7 @@ impl LatestAlerts {
             time: alert.time.to_string(),
             rule: rule.name.clone(),
             message: rule.message.clone(),
-            severity: rule.severity,
+            severity: alert.severity,
             src_ip: packet.src,
             src_port: packet.src_port,
             dest_ip: packet.dst,
@@ -121,7 +121,7 @@ impl<'a> AlertFanout<'a> {
             recorder.borrow_mut().alert(alert.flow);
         }
         if let Some(rule) = self.names.rules.list.get(alert.rule)
-            && rule.severity <= self.min_severity
+            && alert.severity <= self.min_severity
         {
             self.latest.add(alert, rule);
         }
@@ -143,6 +143,10 @@ impl Sink for AlertSink<'_, '_> {
 
     fn overload(&mut self, event: &OverloadEvent) -> io::Result<()> {
         self.0.borrow_mut().output.overload(event)
+    }
+
+    fn incident(&mut self, event: &IncidentEvent) -> io::Result<()> {
+        self.0.borrow_mut().output.incident(event)
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -99,6 +99,10 @@ fn alerts(text: &mut Exposition, view: &View) {
     }
     text.counter("acsm_alerts_left_out_total", "Alerts that were not shown, by reason.");
     text.samples("reason", view.left_out.iter());
+    text.gauge("acsm_incidents_open", "Incidents that go on.");
+    text.sample(&[], view.incidents.open);
+    text.counter("acsm_incidents_total", "Incidents so far, those that go on among them.");
+    text.sample(&[], view.incidents.total);
     let help = "Whether rules about packets without a session are mute: start, loss or flood.";
     text.gauge("acsm_no_session_muted", help);
     text.sample(&[], u8::from(view.no_session_muted));

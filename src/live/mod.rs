@@ -43,6 +43,6 @@ pub use stats::StatsEvents;
 pub use summary::{LiveSummary, capture_page};
 pub use theory::{PredictedError, StoreModel, StoreTheory};
 pub use view::{
-    Counts, DropCounts, LookupCounts, OverloadView, RuleView, StoreView, TalkerView, View,
-    ViewContext,
+    Counts, DropCounts, IncidentView, IncidentsView, LookupCounts, OverloadView, RuleView,
+    StoreView, TalkerView, View, ViewContext,
 };

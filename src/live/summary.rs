@@ -7,7 +7,8 @@ use serde::Serialize;
 use crate::capture::live::InterfaceCounts;
 use crate::engine::RunResult;
 use crate::report::format::{HEADING, bytes, grouped, percent};
-use crate::report::replay::{Summary, text};
+use crate::report::replay::Summary;
+use crate::report::replay::text::{self, Page};
 
 /// The one document that `acsm live --json` prints.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -24,6 +25,7 @@ pub struct LiveSummary {
 /// Writes the summary as text for people.
 pub fn capture_page(
     out: &mut impl Write,
+    page: &Page<'_>,
     summary: &LiveSummary,
     outcome: &RunResult,
 ) -> io::Result<()> {
@@ -45,5 +47,5 @@ pub fn capture_page(
         }
     }
     writeln!(out, "  seed         {}\n", summary.seed)?;
-    text::write(out, &summary.summary, outcome)
+    text::write(out, page, &summary.summary, outcome)
 }

@@ -10,9 +10,10 @@ use serde::{Serialize, Serializer};
 use super::alerts::SeenAlert;
 use super::theory::{PredictedError, is_overload};
 use crate::capture::live::InterfaceCounts;
-use crate::engine::Snapshot;
 use crate::engine::top_talkers::Talker;
+use crate::engine::{Incident, Snapshot};
 use crate::machine::{Rule, RuleSet, Rules};
+use crate::report::alert::IncidentFacts;
 use crate::report::replay::{CurrentError, MeasuredReport, OverloadReport, PendingReport};
 use acsm_filters::{Backend, Sizing, StoreSpec};
 
@@ -50,6 +51,8 @@ pub struct View {
     pub only_counted: Counts,
     /// Alerts suppressed, by reason.
     pub left_out: Counts,
+    /// Incidents: how many, and the latest.
+    pub incidents: IncidentsView,
     /// The store.
     pub store: StoreView,
     /// The pending table, if there is one.
@@ -158,6 +161,44 @@ impl LookupCounts {
     /// The sum.
     pub fn total(self) -> u64 {
         self.known + self.absent + self.dont_know
+    }
+}
+
+/// Incidents so far.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct IncidentsView {
+    /// How many are open.
+    pub open: u64,
+    /// How many there were, those that are open among them.
+    pub total: u64,
+    /// Those that are open, the gravest first, then the latest of the others; at most 50.
+    pub latest: Vec<IncidentView>,
+}
+
+/// An incident in a list.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct IncidentView {
+    /// Its name in EVE lines.
+    pub id: String,
+    /// Whether it goes on.
+    pub is_open: bool,
+    /// The rest, named as in EVE lines.
+    #[serde(flatten)]
+    pub facts: IncidentFacts,
+}
+
+impl IncidentsView {
+    fn new(snapshot: &Snapshot) -> IncidentsView {
+        let view = |incident: &Incident| IncidentView {
+            id: incident.id.to_string(),
+            is_open: !incident.is_over,
+            facts: IncidentFacts::new(incident, |time| time.to_string()),
+        };
+        IncidentsView {
+            open: snapshot.incidents_open,
+            total: snapshot.incidents_total,
+            latest: snapshot.incidents.iter().map(view).collect(),
+        }
     }
 }
 
@@ -289,6 +330,7 @@ impl View {
             alerts: by_rule(&snapshot.shown),
             only_counted: by_rule(&shards.only_counted),
             left_out: snapshot.suppressed.by_reason().into_iter().collect(),
+            incidents: IncidentsView::new(snapshot),
             store: StoreView::new(snapshot, context.spec, context.sizing),
             pending: snapshot
                 .pending

@@ -35,6 +35,23 @@ pub struct Network {
 }
 
 impl Network {
+    /// The network of the first `prefix_bits` bits of an address.
+    pub fn of_address(address: IpAddr, prefix_bits: u32) -> Network {
+        let width = if address.is_ipv4() { 32 } else { 128 };
+        Network { address, prefix_bits: prefix_bits.min(width) as u8 }
+    }
+
+    /// Its address.
+    pub fn address(&self) -> IpAddr {
+        self.address
+    }
+
+    /// Its address, if it has but one.
+    pub fn single(&self) -> Option<IpAddr> {
+        let width = if self.address.is_ipv4() { 32 } else { 128 };
+        (self.prefix_bits == width).then_some(self.address)
+    }
+
     /// Whether `address` lies in it. An IPv4 network contains no IPv6 address, and vice versa.
     pub fn contains(&self, address: IpAddr) -> bool {
         let (network, address, width) = match (self.address, address) {
@@ -48,6 +65,12 @@ impl Network {
         };
         let host_bits = width - u32::from(self.prefix_bits);
         (network ^ address).checked_shr(host_bits).unwrap_or(0) == 0
+    }
+}
+
+impl From<IpAddr> for Network {
+    fn from(address: IpAddr) -> Network {
+        Network::of_address(address, 128)
     }
 }
 

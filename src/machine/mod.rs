@@ -17,16 +17,18 @@
 //! ```
 
 mod alert_settings;
+mod home;
 mod rule;
 mod rules;
 mod suppression;
 mod table;
 
 pub use alert_settings::{AlertSettings, Network, NetworkError};
+pub use home::HomeNets;
 pub use rule::{
-    Category, Counted, Counterparts, GENERATOR_ID, Preset, Rule, RuleKind, RuleList, ThresholdKey,
-    ThresholdRule,
+    Category, Conditions, Counted, Counterparts, DecidedRule, GENERATOR_ID, Level, PortRanges,
+    Preset, Rule, RuleKind, RuleList, ThresholdKey, ThresholdRule, Verdict,
 };
-pub use rules::{Rules, RulesError, SHIPPED, Warning};
+pub use rules::{Rules, RulesError, SHIPPED, Setting, Warning};
 pub use suppression::{SuppressionError, Suppressions};
-pub use table::{Input, Machine, Next, Outcome, Resumption, RuleId, RuleSet, StateInfo};
+pub use table::{Input, Machine, Next, OddFlags, Outcome, Resumption, RuleId, RuleSet, StateInfo};

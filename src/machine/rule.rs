@@ -189,6 +189,30 @@ impl RuleList {
     }
 }
 
+/// What decides, within the time limit of answers, that a packet belongs to no connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Verdict {
+    /// An ACK of a 5-tuple that was not seen for long, and the other end resets it.
+    RefusedAck,
+    /// A SYN+ACK that answers no SYN, and its target resets it or its sender is silent.
+    UnsolicitedSynAck,
+    /// A RST of a 5-tuple that was not seen for long.
+    StrayReset,
+}
+
+/// A rule about packets of no connection that is decided by what follows them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DecidedRule {
+    /// Which rule it is.
+    pub rule: RuleId,
+    /// Its severity.
+    pub severity: u8,
+    /// What decides.
+    pub by: Verdict,
+    /// At most this number of alerts per hour; the rest is counted in one more.
+    pub per_hour: u32,
+}
+
 /// What a threshold counts per.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ThresholdKey {
@@ -200,6 +224,29 @@ pub enum ThresholdKey {
     Pair,
     /// Per (source, destination port): one service asked for on many hosts.
     SourceAndPort,
+    /// Per (source, destination, destination port): one host asks for one service.
+    PairAndPort,
+    /// Per (source, source port): one service that sends.
+    SourceService,
+    /// Per (destination, destination port): one service that is asked for.
+    Service,
+    /// Per /24 or, of IPv6, /48 of the destination.
+    Prefix,
+    /// Per /16 or, of IPv6, /32 of the destination.
+    WidePrefix,
+    /// Per 5-tuple.
+    Tuple,
+}
+
+impl ThresholdKey {
+    /// How many bits of the destination it is, of an IPv4 and of an IPv6 address.
+    pub const fn prefix_bits(self) -> Option<[u8; 2]> {
+        match self {
+            ThresholdKey::Prefix => Some([24, 48]),
+            ThresholdKey::WidePrefix => Some([16, 32]),
+            _ => None,
+        }
+    }
 }
 
 /// What a threshold counts.
@@ -212,12 +259,92 @@ pub enum Counted {
     /// Distinct destination hosts of first packets of any kind that came to nothing (refused, not
     /// answered in time, or left half-open); IPv6 by /64.
     Destinations,
-    /// RST packets, but for the first three in each direction of a 5-tuple that was seen before.
+    /// RST packets, but for the first three in each direction of a 5-tuple that was seen before, and for
+    /// those that answer a packet.
     Resets,
     /// FIN packets, but for the first three in each direction of a 5-tuple that was seen before.
     Fins,
     /// SYN+ACK packets that answer no SYN and that only a RST follows.
     UnsolicitedSynAcks,
+    /// Distinct hosts that such SYN+ACKs went to.
+    UnsolicitedSynAckHosts,
+    /// First SYNs of 5-tuples whose opener does not complete the handshake.
+    IncompleteSyns,
+    /// The same, refused by the asked host.
+    RefusedSyns,
+    /// Connections that were opened and then closed, or silent, without any data.
+    EmptyConnections,
+    /// Connections that were opened.
+    Connections,
+    /// SYNs of one 5-tuple.
+    RepeatedSyns,
+    /// ACKs of no connection that were refused or not answered.
+    StrayAcks,
+    /// Packets with flags that no honest stack sends: those that fire a rule of kind `flag`.
+    OddFlags,
+    /// Distinct (host, port) that such packets went to.
+    OddFlagTargets,
+}
+
+/// A severity from a count on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Level {
+    /// The count in the window.
+    pub count: u32,
+    /// The severity.
+    pub severity: u8,
+    /// Only if the victim answers at most half of the share of SYNs that it answered before.
+    pub answers_halved: bool,
+}
+
+/// Ranges of ports; all ports if there is none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PortRanges {
+    ranges: [Option<(u16, u16)>; PortRanges::LIMIT],
+}
+
+impl PortRanges {
+    /// The most ranges.
+    pub const LIMIT: usize = 8;
+
+    /// These ranges, both ends included; the first [`LIMIT`](Self::LIMIT) of them.
+    pub fn new(given: &[(u16, u16)]) -> PortRanges {
+        let mut ranges = [None; Self::LIMIT];
+        for (place, range) in ranges.iter_mut().zip(given) {
+            *place = Some(*range);
+        }
+        PortRanges { ranges }
+    }
+
+    /// Whether a port is in one of them, or there are none.
+    #[inline]
+    pub fn contains(&self, port: u16) -> bool {
+        let [first, ..] = self.ranges;
+        first.is_none()
+            || self
+                .ranges
+                .iter()
+                .map_while(|range| *range)
+                .any(|(from, to)| (from..=to).contains(&port))
+    }
+}
+
+/// What a count has to meet beside its size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Conditions {
+    /// At least this share of all attempts has to fail, in parts of 1000.
+    pub share_permille: u16,
+    /// From at least this number of sources.
+    pub sources: u16,
+    /// Only packets to these ports.
+    pub ports: PortRanges,
+    /// Other severities for greater counts; of those that are reached, the gravest holds.
+    pub levels: [Option<Level>; Conditions::LEVELS],
+}
+
+impl Conditions {
+    /// The most levels.
+    pub const LEVELS: usize = 4;
 }
 
 /// A rule about many packets: a count of something, per key, within a window.
@@ -236,4 +363,19 @@ pub struct ThresholdRule {
     /// After it fired for a key it does not fire for that key this long; what happens in between is
     /// counted and reported with the next alert.
     pub cooldown_nanos: u64,
+    /// The severity of its hits.
+    pub severity: u8,
+    /// What else has to be met.
+    pub conditions: Conditions,
+}
+
+impl ThresholdRule {
+    /// The severity of a count.
+    pub fn severity_of(&self, count: u64, answers_halved: bool) -> u8 {
+        let reached = |level: &&Level| {
+            count >= u64::from(level.count) && (answers_halved || !level.answers_halved)
+        };
+        let levels = self.conditions.levels.iter().flatten().filter(reached);
+        levels.map(|level| level.severity).fold(self.severity, u8::min)
+    }
 }

@@ -258,6 +258,36 @@ fn index(lookup: Lookup, direction: Direction, input: Input) -> usize {
     (row * DIRECTIONS + direction as usize) * Input::COUNT + usize::from(input.bits())
 }
 
+/// Which flags no honest stack sends, whatever the state of their flow, and the rule that says so.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OddFlags(Box<[Option<RuleId>; 256]>);
+
+impl OddFlags {
+    /// Those that fire one of these rules.
+    pub fn new(machine: &Machine, rules: RuleSet) -> OddFlags {
+        let rule = |flags: usize| {
+            let step = |data| {
+                machine.step(Lookup::DontKnow, Direction::Forward, TcpFlags(flags as u8), data)
+            };
+            step(false).alerts.intersection(rules).iter().next()
+        };
+        OddFlags(Box::new(std::array::from_fn(rule)))
+    }
+
+    /// The rule about these flags.
+    #[inline]
+    pub fn rule(&self, flags: TcpFlags) -> Option<RuleId> {
+        self.0[usize::from(flags.0)]
+    }
+}
+
+/// None.
+impl Default for OddFlags {
+    fn default() -> OddFlags {
+        OddFlags(Box::new([None; 256]))
+    }
+}
+
 /// A rule's index in its [`RuleList`](super::RuleList).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RuleId(pub u8);

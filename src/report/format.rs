@@ -7,6 +7,8 @@ use std::fmt;
 
 use anstyle::Style;
 
+pub use crate::units::scientific;
+
 /// Style of headings.
 pub const HEADING: Style = Style::new().bold();
 /// Style of secondary text.
@@ -64,17 +66,6 @@ pub fn duration(nanos: u64) -> String {
         n if n < 86_400 * SEC => format!("{} h {:02} min", n / SEC / 3600, n / SEC / 60 % 60),
         n => format!("{} d {:02} h", n / SEC / 86_400, n / SEC / 3600 % 24),
     }
-}
-
-/// Three significant digits: `1.23e-4`; without trailing zeros, and without the exponent if it is 0.
-pub fn scientific(value: f64) -> String {
-    let text = format!("{value:.2e}");
-    let Some((digits, exponent)) = text.split_once('e') else { return text };
-    let digits = match digits.contains('.') {
-        true => digits.trim_end_matches('0').trim_end_matches('.'),
-        false => digits,
-    };
-    if exponent == "0" { digits.to_owned() } else { format!("{digits}e{exponent}") }
 }
 
 /// A horizontal bar of at most `width` columns, in eighths of a column.

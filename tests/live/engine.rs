@@ -17,7 +17,7 @@ use acsm::machine::{Preset, Rules};
 use acsm::report::replay::Prediction;
 use acsm::time::{NANOS_PER_SEC, Timestamp};
 use acsm_filters::Backend;
-use acsm_test_support::plans::replay_plan;
+use acsm_test_support::plans::{replay_plan, undecided_connection_rules};
 use acsm_test_support::{repository, schema};
 
 const QUARTER: u64 = NANOS_PER_SEC / 4;
@@ -142,7 +142,8 @@ fn idle_times_change_no_alert() {
 #[test]
 fn a_loss_mutes_what_it_may_have_caused() {
     let link = Link::of("attacks.pcap.gz").as_file();
-    let plan = plan(Backend::Exact, 1);
+    let active = Arc::new(ActiveRules::new(undecided_connection_rules(), Preset::Operator));
+    let plan = RunPlan { active, ..plan(Backend::Exact, 1) };
     let (_, without) = watch(&plan, link.clone(), |_| {});
     // One packet lost early on: only the two seconds after it differ.
     let lost = Some((link.frames.len() / 4, 1));

@@ -9,6 +9,7 @@ mod generate;
 mod kv;
 mod plan;
 mod replay;
+mod reproduce;
 mod rules_command;
 mod runner;
 mod seeds;

@@ -71,6 +71,8 @@ pub fn replay(options: &str, files: &[&Path]) -> Value {
 pub struct Run {
     pub summary: Value,
     pub alerts: Vec<Value>,
+    /// The lines about incidents.
+    pub incidents: Vec<Value>,
     pub eve: String,
 }
 
@@ -86,8 +88,9 @@ pub fn replay_with_alerts(options: &str, files: &[&Path]) -> Run {
     let path = folder.path("alerts.json");
     let summary = replay(&format!("--alerts {} {options}", path.display()), files);
     let eve = std::fs::read_to_string(path).unwrap();
-    let alerts = events_of(&eve, "alert");
-    Run { summary, alerts, eve }
+    let (incidents, alerts) =
+        events_of(&eve, "alert").into_iter().partition(|event| event["acsm"]["rule"].is_null());
+    Run { summary, alerts, incidents, eve }
 }
 
 /// A count in a document; missing ones are 0, as rules that never fired are.

@@ -34,7 +34,18 @@ fn acsm(arguments: &[&str]) -> Vec<u8> {
 }
 
 /// Objects whose keys are data, not names of the contract.
-const MAPS: [&str; 4] = [".skipped", ".trace.skipped", ".alerts.by_rule", ".alerts.only_counted"];
+const MAPS: [&str; 9] = [
+    ".skipped",
+    ".trace.skipped",
+    ".alerts.by_rule",
+    ".alerts.only_counted",
+    // Documented once for all of their kind.
+    ".other_sizes[]",
+    ".pairs[].flows_wrong",
+    ".pairs[].null_rate",
+    ".pairs[].total_rate",
+    ".pairs[].held_not_right",
+];
 
 /// The paths of all values, as jq writes them.
 fn paths(value: &Value, path: &str, found: &mut BTreeSet<String>) {
@@ -101,10 +112,13 @@ fn replay_prints_the_keys_that_are_documented() {
     let plain = acsm(&["replay", "--json", "traces/mixed.pcap"]);
     let verified = acsm(&["replay", "--json", "--verify", "traces/mixed.pcap"]);
     let paper = acsm(&["replay", "--json", "--preset", "paper", "traces/mixed.pcap"]);
+    let attacks = acsm(&["replay", "--json", "traces/attacks.pcap.gz"]);
     let mut real = paths_of_document(&plain);
-    for document in [&verified, &paper] {
+    for document in [&verified, &paper, &attacks] {
         real.extend(paths_of_document(document));
     }
+    // The list of a capture without incidents.
+    real.remove(".incidents");
     assert_same(told, &real);
 }
 
@@ -156,9 +170,17 @@ fn alerts_have_the_keys_that_are_documented() {
     let mut real = BTreeSet::from(unseen.map(str::to_owned));
     let replay =
         ["replay", "-q", "--alerts", "-", "--preset", "operator", "traces/attacks.pcap.gz"];
+    // What these incidents do not do: become part of another.
+    let mut of_incidents = BTreeSet::from([".acsm.incident.merged_into".to_owned()]);
     let lines = acsm(&replay);
     for line in lines.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
-        real.extend(paths_of_document(line));
+        let event: Value = serde_json::from_slice(line).unwrap();
+        let paths = paths_of_document(line);
+        match event["acsm"]["rule"].is_null() {
+            true => of_incidents.extend(paths),
+            false => real.extend(paths),
+        }
     }
     assert_same(first_column(section(&json, "Alerts")), &real);
+    assert_same(first_column(section(&json, "Incidents")), &of_incidents);
 }

@@ -4,6 +4,7 @@
 mod contributing;
 mod dist;
 mod docs;
+mod errata;
 mod readme;
 mod rules_docs;
 mod tidy;

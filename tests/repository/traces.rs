@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
+use sha2::{Digest as _, Sha256};
 
 /// The columns of the table of counts after the file's name, as `acsm inspect --json` calls them.
 const COLUMNS: [&str; 8] = [
@@ -99,6 +100,40 @@ fn bundled_captures_are_small() {
         let bytes = fs::metadata(traces().join(&name)).unwrap().len();
         assert!(bytes <= LARGEST_BYTES, "{name} has {bytes} bytes");
     }
+}
+
+/// Larger traces of the manifest are not made again by a test.
+const LARGEST_MADE_AGAIN: usize = 2_000_000;
+
+#[test]
+fn traces_of_the_manifest_come_out_the_same_again() {
+    let manifest = fs::read_to_string(traces().join("MANIFEST.tsv")).unwrap();
+    let mut rows = manifest.lines().map(|line| line.split('\t').collect::<Vec<_>>());
+    assert_eq!(rows.next().unwrap(), ["name", "command", "bytes", "sha256"]);
+    let (mut names, mut made) = (BTreeSet::new(), 0);
+    for row in rows {
+        let [name, command, bytes, sha256] = row[..] else { panic!("{row:?}") };
+        assert!(names.insert(name), "{name} twice");
+        assert_eq!(sha256.len(), 64, "{name}");
+        let arguments = command.strip_prefix("acsm ").expect(command).split(' ');
+        if bytes.parse::<usize>().unwrap() > LARGEST_MADE_AGAIN {
+            continue;
+        }
+        let output =
+            Command::new(env!("CARGO_BIN_EXE_acsm")).args(arguments).output().unwrap().stdout;
+        assert_eq!(output.len().to_string(), bytes, "{name}");
+        let digest = Sha256::digest(&output).iter().map(|b| format!("{b:02x}")).collect::<String>();
+        assert_eq!(digest, sha256, "{name}");
+        made += 1;
+    }
+    let bundled = captures().into_iter().filter(|name| {
+        fs::metadata(traces().join(name.split('.').next().unwrap().to_owned() + ".truth.json"))
+            .is_ok()
+    });
+    for name in bundled {
+        assert!(names.contains(name.trim_end_matches(".gz")), "{name} is not in the manifest");
+    }
+    assert!(made >= 4, "{made} traces were made again");
 }
 
 /// What `acsm inspect --json` says of a capture.

@@ -284,15 +284,16 @@ impl Decoder {
     }
 
     /// Algorithm 6 as printed, after the membership test that it omits (without which no flow would
-    /// ever be absent).
+    /// ever be absent). Its queues are sets: it takes two *different* sums of two flows.
     #[cold]
     fn literal(&self, cells: &[u32]) -> Lookup {
         let sums_of = |wanted: u32| {
             let parts = cells.iter().map(|&cell| parts(cell));
             parts.filter(move |&(count, sum)| count == wanted && sum != 0).map(|(_, sum)| sum)
         };
-        let (mut twos, mut threes) = (sums_of(2), sums_of(3));
-        match (twos.next(), twos.next(), threes.next()) {
+        let first = sums_of(2).next();
+        let other = sums_of(2).find(|&sum| Some(sum) != first);
+        match (first, other, sums_of(3).next()) {
             (Some(first), Some(second), _) => {
                 only(get(&self.of_two, first) & get(&self.of_two, second))
             }

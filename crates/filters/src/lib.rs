@@ -55,8 +55,10 @@
 //! | `recycling` | stores that empty themselves |
 //! | `stored_states` | stores that hold only some of a machine's states |
 //! | [`snapshot`], `saved_spec` | structures saved in a container of sections, with the specification of a store |
-//! | `static_set` | not a store of flows: Bloom-α, for sets that never change |
+//! | `bloom_g`, `static_set` | not stores of flows: sets that are queried with few memory accesses, Bloom-g and Bloom-α |
+//! | `element` | the words and bits of their elements |
 //! | [`kv`] | not a store of flows: maplets from byte strings to byte strings |
+//! | [`testing`] | checks for a store of one's own: random operations against a slow model, errors by kind |
 //! | [`balance`] | not a store: which slabs of a distributed kv filter to exchange between servers |
 //!
 //! # References
@@ -71,6 +73,7 @@
 mod aging;
 pub mod balance;
 mod bhbf;
+mod bloom_g;
 mod cell_filter;
 mod cell_line;
 mod cell_rule;
@@ -78,6 +81,7 @@ mod cells;
 pub mod codes;
 mod dbf;
 pub mod digest;
+mod element;
 mod error;
 mod exact;
 mod fcf;
@@ -99,16 +103,18 @@ mod static_set;
 mod stats;
 mod store;
 mod stored_states;
+pub mod testing;
 
 pub use aging::{Epoch, HALVES, STAMPS, Stamp, UNTIMED};
 pub use bhbf::{Bhbf, BhbfRule};
+pub use bloom_g::{BloomG, BloomGError, BloomGSpec};
 pub use cell_filter::{CellFilter, CellHandle};
 pub use cell_rule::CellRule;
 pub use codes::Encodings;
 pub use dbf::{Dbf, DbfHandle, DbfPlace};
 pub use digest::{FlowId, HashKey};
 pub use error::StoreError;
-pub use exact::{Exact, ExactHandle, ExactPlace, FlowLookups, GroundTruth};
+pub use exact::{Exact, ExactHandle, ExactPlace, FlowLookups, GroundTruth, RememberedFlow};
 pub use fcf::{Fcf, FcfHandle, FcfPlace};
 pub use kbf::{Kbf, KbfRule};
 pub use layout::CellPlace;

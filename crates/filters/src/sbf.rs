@@ -70,6 +70,21 @@ use crate::state::{Lookup, State};
 ///
 /// A flow that is alone on a cell writes its new state there, whatever the cell was; and when it is
 /// touched while its state is known by another cell, it repairs those on which it is alone.
+///
+/// # Without counters
+///
+/// The kBF papers' introduction describes cells that hold the value itself, without a count
+/// ([`SbfRules::NoCounters`]). Such a cell cannot tell "mine alone" from "shared":
+///
+/// | | empty | same value | other value | don't know |
+/// |---|---|---|---|---|
+/// | insert | write | stays | don't know | stays |
+/// | modify | — | stays | don't know | stays |
+/// | delete | — | stays | stays | stays |
+///
+/// So a flow that changes its state is answered `DontKnow` from then on, whatever the number of cells, and
+/// cells are emptied by the timer alone. The bits of the count are there and not used: at equal cells the
+/// memory is that of the other rules.
 pub type Sbf<const BITS: u32, const AGING: u8, L = OwnedLines> =
     CellFilter<SbfRule<BITS>, BITS, AGING, L>;
 
@@ -80,6 +95,8 @@ pub struct SbfRule<const BITS: u32> {
     merges_equal: bool,
     /// Whether a cell remembers what all of its flows but one have in common.
     keeps_rest: bool,
+    /// Whether a cell counts its flows.
+    counts: bool,
 }
 
 const VALUE_BITS: u32 = 5;
@@ -91,9 +108,13 @@ const ONE_APART: u32 = DONT_KNOW + 1;
 impl<const BITS: u32> SbfRule<BITS> {
     const COUNT_MAX: u32 = u32::MAX >> (32 - (BITS - VALUE_BITS));
 
-    /// The rule, or the variant that the kBF papers compare with.
+    /// The rule, or one of the two readings of what the kBF papers compare with.
     pub const fn new(rules: SbfRules) -> Self {
-        SbfRule { merges_equal: matches!(rules, SbfRules::Stateful), keeps_rest: false }
+        SbfRule {
+            merges_equal: !matches!(rules, SbfRules::PaperKbf),
+            keeps_rest: false,
+            counts: !matches!(rules, SbfRules::NoCounters),
+        }
     }
 
     /// The rule of a store of this kind.
@@ -108,7 +129,7 @@ impl<const BITS: u32> SbfRule<BITS> {
     /// common, and a flow repairs the cells that are its own.
     pub const fn lasting(rules: SbfRules) -> Self {
         let rule = Self::new(rules);
-        SbfRule { keeps_rest: rule.merges_equal, ..rule }
+        SbfRule { keeps_rest: rule.merges_equal && rule.counts, ..rule }
     }
 
     const fn cell(count: u32, value: u32) -> u32 {
@@ -161,7 +182,8 @@ impl<const BITS: u32> CellRule for SbfRule<BITS> {
             (_, ONE_APART..) => DONT_KNOW,
             _ => self.shared(value, new),
         };
-        Self::cell(Self::COUNT_MAX.min(count + 1), value)
+        let count_max = if self.counts { Self::COUNT_MAX } else { 1 };
+        Self::cell(count_max.min(count + 1), value)
     }
 
     #[inline]
@@ -170,7 +192,7 @@ impl<const BITS: u32> CellRule for SbfRule<BITS> {
         match parts(cell) {
             (1, _) if self.keeps_rest => Self::cell(1, new),
             (_, DONT_KNOW) => cell,
-            (1, _) => Self::cell(1, new),
+            (1, _) if self.counts => Self::cell(1, new),
             (count, value @ ONE_APART..) => {
                 Self::cell(count, Self::apart(value - ONE_APART, old, new))
             }
@@ -181,6 +203,7 @@ impl<const BITS: u32> CellRule for SbfRule<BITS> {
     #[inline]
     fn delete(&self, cell: u32, _salt: (), old: Option<State>) -> u32 {
         match parts(cell) {
+            _ if !self.counts => cell,
             (0..=1, _) => 0,
             (count, _) if count == Self::COUNT_MAX => cell,
             (count, value @ ONE_APART..) => {

@@ -7,16 +7,13 @@
 //! is no store for flows: it serves lists of addresses or keys that are built once and queried
 //! often.
 
-use crate::digest::mix;
+use crate::element::Element;
 use crate::error::StoreError;
 use crate::memory::allocate;
 
 /// Bits of a word for elements; the last bit is its flag.
-const SLOTS: u64 = u64::BITS as u64 - 1;
+const SLOTS: u32 = u64::BITS - 1;
 const FLAG: u64 = 1 << SLOTS;
-/// How many slots take their digits from one word of hash.
-const SLOTS_PER_HASH: u32 = 8;
-const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// The parameters of a [`StaticSet`].
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -71,14 +68,15 @@ impl StaticSet {
         let words = allocate((bits / f64::from(u64::BITS)).ceil() as usize, 0)?;
         let mut set = StaticSet { words, hashes: spec.hashes.clamp(1, 32) };
         set.flag_fullest(elements, spec.alpha)?;
-        for element in elements {
-            let hash = Hash::new(*element, set.words.len());
-            let (first, second) = set.masks(&hash);
-            if set.words[hash.word] & FLAG == 0 {
-                set.words[hash.word] |= first | second;
+        for element in elements.iter().copied().map(Element) {
+            let (first, second) = set.masks(element);
+            let word = set.word(element, 0);
+            if set.words[word] & FLAG == 0 {
+                set.words[word] |= first | second;
             } else {
-                set.words[hash.word] |= first;
-                set.words[hash.second_word] |= second;
+                let second_word = set.word(element, 1);
+                set.words[word] |= first;
+                set.words[second_word] |= second;
             }
         }
         Ok(set)
@@ -93,14 +91,14 @@ impl StaticSet {
     /// Whether this digest seems to be in the set, and how many words the query read.
     #[inline]
     pub fn query(&self, element: u64) -> Membership {
-        let hash = Hash::new(element, self.words.len());
-        let (first, second) = self.masks(&hash);
-        let word = self.words[hash.word];
+        let element = Element(element);
+        let (first, second) = self.masks(element);
+        let word = self.words[self.word(element, 0)];
         if word & FLAG == 0 || word & first != first {
             let all = first | second;
             return Membership { found: word & all == all, accesses: 1 };
         }
-        let found = self.words[hash.second_word] & second == second;
+        let found = self.words[self.word(element, 1)] & second == second;
         Membership { found, accesses: 2 }
     }
 
@@ -119,7 +117,7 @@ impl StaticSet {
     fn flag_fullest(&mut self, elements: &[u64], alpha: f64) -> Result<(), StoreError> {
         let mut loads = allocate(self.words.len(), 0u32)?;
         for element in elements {
-            loads[Hash::new(*element, self.words.len()).word] += 1;
+            loads[self.word(Element(*element), 0)] += 1;
         }
         let mut fullest: Vec<usize> = (0..loads.len()).collect();
         fullest.sort_by_key(|&word| std::cmp::Reverse(loads[word]));
@@ -136,36 +134,20 @@ impl StaticSet {
 
     /// The first ⌈k/2⌉ bits of an element, and the other ⌊k/2⌋.
     #[inline]
-    fn masks(&self, hash: &Hash) -> (u64, u64) {
+    fn masks(&self, element: Element) -> (u64, u64) {
         let first = self.hashes.div_ceil(2);
-        let (mut masks, mut left) = ((0, 0), hash.slots);
-        for n in 0..self.hashes {
-            if n > 0 && n.is_multiple_of(SLOTS_PER_HASH) {
-                left = mix(hash.slots.wrapping_add(GOLDEN.wrapping_mul(n.into())));
-            }
-            let product = u128::from(left) * u128::from(SLOTS);
-            left = product as u64;
+        let mut masks = (0, 0);
+        for (n, slot) in (0..self.hashes).zip(element.slots(SLOTS)) {
             let mask = if n < first { &mut masks.0 } else { &mut masks.1 };
-            *mask |= 1 << (product >> 64);
+            *mask |= 1 << slot;
         }
         masks
     }
-}
 
-/// Where an element is.
-struct Hash {
-    word: usize,
-    second_word: usize,
-    /// The fraction whose digits are its bits.
-    slots: u64,
-}
-
-impl Hash {
+    /// The first word of an element, or the second one.
     #[inline]
-    fn new(element: u64, words: usize) -> Hash {
-        let [a, b, slots] = [0, 1, 2u64].map(|n| mix(element.wrapping_add(GOLDEN.wrapping_mul(n))));
-        let scale = |bits: u64| ((u128::from(bits) * words as u128) >> 64) as usize;
-        Hash { word: scale(a), second_word: scale(b), slots }
+    fn word(&self, element: Element, n: u32) -> usize {
+        element.word(n, self.words.len())
     }
 }
 

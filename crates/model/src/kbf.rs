@@ -217,25 +217,27 @@ impl Decoder<'_> {
         silent + self.others(state).map(stuck).sum::<f64>()
     }
 
-    /// As Algorithms 6 and 7 are printed: the first two sums of two that reveal something must
-    /// differ; if there is only one, the first sum of three must exclude it.
+    /// As Algorithms 6 and 7 are printed, where equal sums are one: two different sums of two tell the
+    /// state; if there is one only, the first sum of three must exclude the other state in it.
     fn extant_literal(&self, state: usize) -> f64 {
         let own = self.mix.part(state);
-        let shared = self.cells.all(|c| c.at_least(1));
         let silent = |c: &CellCounts| c.at_least(2) + c.exactly(1) * own;
         let mute = |c: &CellCounts| c.at_least(3) + c.exactly(1) * own;
-        let (mut one, mut one_refuted, mut same) = (0.0, 0.0, 0.0);
-        for (wrong, part) in self.others(state) {
+        let stuck = self.others(state).map(|(wrong, part)| {
             let pair = |c: &CellCounts| c.exactly(1) * part;
-            let with_one = self.cells.all_but_one(silent, pair);
-            one += with_one;
-            one_refuted +=
-                self.sums.excludes(state, wrong) * (with_one - self.cells.all_but_one(mute, pair));
-            same += part * part;
-        }
-        let two_or_more = (shared - self.cells.all(silent) - one).max(0.0);
-        let differ = if own < 1.0 { 1.0 - same / ((1.0 - own) * (1.0 - own)) } else { 0.0 };
-        shared - two_or_more * differ - one_refuted
+            let with_three = self.only_pair(silent, pair) - self.only_pair(mute, pair);
+            self.only_pair(silent, pair) - self.sums.excludes(state, wrong) * with_three
+        });
+        self.cells.all(silent) + stuck.sum::<f64>()
+    }
+
+    /// Some cells are of the kind `pair`, and all others of the kind `rest`.
+    fn only_pair(
+        &self,
+        rest: impl Fn(&CellCounts) -> f64,
+        pair: impl Fn(&CellCounts) -> f64,
+    ) -> f64 {
+        self.cells.all(|c| rest(c) + pair(c)) - self.cells.all(rest)
     }
 
     /// Some wrong state survives all sums of two and three.
@@ -278,28 +280,32 @@ impl Decoder<'_> {
         left(self.sums.with(a, a)) - left(self.sums.with(a, b))
     }
 
+    /// Known: the first two different sums of two have a state in common, or the only one and the first
+    /// sum of three have.
     fn absent_literal(&self) -> f64 {
         let same = self.mix.sameness();
         let silent = |c: &CellCounts| c.at_least(3) + c.exactly(2) * same;
         let mute = |c: &CellCounts| c.at_least(4) + c.exactly(2) * same;
-        let (mut one_left, mut meet) = (0.0, 0.0);
+        let any = self.cells.all(|c| c.at_least(2)) - self.cells.all(silent);
+        let differing = 1.0 - same;
+        let mut known = 0.0;
         for (a, p) in self.others(usize::MAX) {
             for (b, q) in self.others(a) {
                 let pair = |c: &CellCounts| c.exactly(2) * 2.0 * p * q;
-                let with_three =
-                    self.cells.all_but_one(silent, pair) - self.cells.all_but_one(mute, pair);
-                one_left += (self.sums.with(a, a) - self.sums.with(a, b)) * with_three;
-                // Another pair that shares a with this one, and not b.
-                meet += p * q * 2.0 * p * (1.0 - p - q);
+                let alone = self.only_pair(silent, pair);
+                let with_three = alone - self.only_pair(mute, pair);
+                known += (self.sums.with(a, a) - self.sums.with(a, b)) * with_three;
+                // The first sum is of a and b, another one of a and a third state. (Each sum of two is
+                // counted as {a, b} and as {b, a}.)
+                let is_first = 2.0 * p * q / differing;
+                let others = differing - 2.0 * p * q;
+                if others > 0.0 {
+                    let meets = 2.0 * p * (1.0 - p - q) / others;
+                    known += (is_first * any - alone).max(0.0) * meets;
+                }
             }
         }
-        let differing = 1.0 - same;
-        let shared = self.cells.all(|c| c.at_least(2));
-        let one = self.cells.all_but_one(silent, |c| c.exactly(2) * differing);
-        let two_or_more = (shared - self.cells.all(silent) - one).max(0.0);
-        // Unordered pairs have twice the chance of ordered ones; so has which of the two is shared.
-        let share_one = if differing > 0.0 { 2.0 * meet / (differing * differing) } else { 0.0 };
-        two_or_more * share_one + one_left
+        known
     }
 
     fn absent_three_way(&self) -> f64 {

@@ -68,6 +68,42 @@ pub fn errors_of_changing_flows(cells: &FlowCells, mix: &StateMix, kept: f64) ->
     }
 }
 
+/// Errors where cells have no counts, and the part `kept` of the flows has not changed its state since it
+/// was inserted. A flow that changed turned all its cells into "don't know", shared or not, so that it is
+/// never known again, whatever the number of cells.
+///
+/// ```
+/// use acsm_model::{FlowCells, StateMix, sbf};
+///
+/// let (mix, kept) = (StateMix::even(6), 0.8);
+/// for (hashes, load) in [(3, 0.69), (10, 0.69), (17, 0.69)] {
+///     let errors = sbf::errors_without_counters(&FlowCells::at_load(hashes, load), &mix, kept);
+///     assert!((0.2..0.5).contains(&errors.dont_know));
+/// }
+/// ```
+pub fn errors_without_counters(cells: &FlowCells, mix: &StateMix, kept: f64) -> ErrorRates {
+    let kept = kept.clamp(0.0, 1.0);
+    // A cell holds a state if all of its flows are in it and have kept it.
+    let holds = |counts: &CellCounts, state: usize, own: usize| -> f64 {
+        let others = counts.chances().iter().enumerate().skip(1 - own);
+        others.map(|(flows, chance)| chance * power(mix.part(state) * kept, flows)).sum()
+    };
+    let lost = |state: usize| cells.all(|counts| 1.0 - holds(counts, state, 1));
+    let mute = |counts: &CellCounts| {
+        let telling: f64 = (0..mix.states()).map(|state| holds(counts, state, 0)).sum();
+        (counts.at_least(1) - telling).max(0.0)
+    };
+    let dont_know_absent = cells.all(mute);
+    let only = |state: usize| cells.all(|counts| mute(counts) + holds(counts, state, 0));
+    let known = (0..mix.states()).map(|state| (only(state) - dont_know_absent).max(0.0));
+    ErrorRates {
+        false_positive: known.sum(),
+        dont_know_absent,
+        dont_know: kept * mean_by_part(mix, lost) + 1.0 - kept,
+        ..ErrorRates::default()
+    }
+}
+
 /// The mean over flows of what depends on the part of a state alone.
 fn mean_by_part(mix: &StateMix, f: impl Fn(usize) -> f64) -> f64 {
     let mut known: Vec<(f64, f64)> = vec![];

@@ -161,11 +161,11 @@ fn query(ctx: &Context, args: Vec<ValkeyString>) -> ValkeyResult {
         let below = options.below.unwrap_or(u32::MAX);
         if items.is_packed() {
             let mut answers = replies::PackedAnswers::for_items(digests.len());
-            slab.query(below, &digests, |answer| answers.push(answer));
+            slab.query(below, &digests, |answer| answers.push(answer))?;
             Ok(answers.reply())
         } else {
             let mut answers = Vec::with_capacity(digests.len());
-            slab.query(below, &digests, |answer| answers.push(replies::answer(answer)));
+            slab.query(below, &digests, |answer| answers.push(replies::answer(answer)))?;
             Ok(ValkeyValue::Array(answers))
         }
     })

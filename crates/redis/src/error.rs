@@ -46,6 +46,12 @@ impl CommandError {
     }
 }
 
+impl From<SlabError> for CommandError {
+    fn from(error: SlabError) -> CommandError {
+        CommandError::Slab { error }
+    }
+}
+
 impl From<KvError> for CommandError {
     fn from(error: KvError) -> CommandError {
         CommandError::Slab { error: error.into() }
@@ -63,6 +69,7 @@ const fn code(error: &SlabError) -> &'static str {
         SlabError::Gap { .. } => "KBFGAP",
         SlabError::Evicted { .. } => "KBFEVICTED",
         SlabError::NotASlab(_) | SlabError::Parameters => "KBFNOTSLAB",
+        SlabError::TooMuchWork { .. } => "KBFTOOMUCH",
         _ => "ERR",
     }
 }

@@ -18,10 +18,10 @@ use acsm_filters::{Backend, KbfDecode, LayoutKind, SbfRules, StoreSpec};
 
 const EXAMPLES: &str = "\
 Examples:
-  acsm compare traffic.pcap                             kbf and sbf at the five rates of the papers
+  acsm compare traffic.pcap                             kbf, sbf and a capped exact table at the five rates of the papers
   acsm compare --preset paper --expire none traffic.pcap  the papers' flows and states, too
   acsm compare --out report traffic.pcap                report.json, report.csv, report.html
-  acsm compare --backends sbf,sbf:paper-kbf,kbf,kbf:literal traffic.pcap
+  acsm compare --backends sbf,sbf:no-counters,kbf,kbf:literal traffic.pcap
   acsm compare --equal memory --backends kbf,dbf,exact traffic.pcap
   acsm compare --loop closed,open --repeat 5 --json traffic.pcap | jq '.runs[].errors'
 
@@ -29,6 +29,12 @@ All runs share one pass over the captures, after a first one that counts the flo
 once, for which the stores are then sized: a larger store has fewer errors. --flows N saves
 the first pass. The same input, options and --seed give the same output, except `seconds`.
 Exit codes: 0 done, 1 failed, 2 wrong usage.";
+
+/// Seeds by default…
+const FEW_SEEDS: u64 = 5;
+/// …and where that many take no more lookups than the bound below.
+const MANY_SEEDS: u64 = 20;
+const LOOKUPS_FOR_MANY_SEEDS: u64 = 100_000_000;
 
 /// A heading in the help text.
 const COMPARISON: &str = "Comparison";
@@ -40,9 +46,9 @@ pub struct CompareArgs {
     #[command(flatten)]
     pub input: InputArgs,
 
-    /// Stores, and variants of them: kbf, kbf:literal, kbf:three-way, kbf:joint, kbf:salt, sbf, sbf:paper-kbf, dbf,
-    /// dbf:no-counters, bhbf, fcf, exact (with the memory of the first that is not exact)
-    #[arg(long, help_heading = COMPARISON, value_name = "LIST", value_delimiter = ',', default_value = "kbf,sbf", value_parser = StoreChoice::parse)]
+    /// Stores, and variants of them: kbf, kbf:literal, kbf:three-way, kbf:joint, kbf:salt, sbf, sbf:paper-kbf,
+    /// sbf:no-counters, dbf, dbf:no-counters, bhbf, fcf, exact (with the memory of the first that is not exact)
+    #[arg(long, help_heading = COMPARISON, value_name = "LIST", value_delimiter = ',', default_value = "kbf,sbf,exact", value_parser = StoreChoice::parse)]
     pub backends: Vec<&'static StoreChoice>,
 
     /// Size the stores for each of these false-positive rates
@@ -57,9 +63,13 @@ pub struct CompareArgs {
     #[arg(long = "loop", help_heading = COMPARISON, value_name = "LIST", value_delimiter = ',', value_enum, default_value = "closed")]
     pub feedback: Vec<Loop>,
 
-    /// Repeat all runs with N seeds, starting with --seed
-    #[arg(long, help_heading = COMPARISON, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u8).range(1..=100))]
-    pub repeat: u8,
+    /// Repeat all runs with N seeds, starting with --seed [default: 5, or 20 on a small capture]
+    #[arg(long, help_heading = COMPARISON, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=100))]
+    pub repeat: Option<u8>,
+
+    /// Leave the first two idle timeouts of the capture out of all counts: stores fill up in them
+    #[arg(long, help_heading = COMPARISON)]
+    pub warm_up: bool,
 
     /// Peak number of flows alive at once (1M, 908_522), or auto to count them first
     #[arg(long, help_heading = COMPARISON, value_name = "N", default_value = "auto", value_parser = parse_flows)]
@@ -163,10 +173,19 @@ fn parse_rate(text: &str) -> Result<f64, String> {
 }
 
 impl CompareArgs {
-    /// The seeds, one for each repetition. Nothing of the input has been read yet.
-    pub fn seeds(&self, source: &mut FileSource) -> Vec<Seed> {
+    /// The seeds, one for each repetition. Nothing of the input has been read yet. `packets`: how many there
+    /// are, if they were counted.
+    pub fn seeds(&self, source: &mut FileSource, packets: Option<u64>) -> Vec<Seed> {
         let first = self.seed.choose(source);
-        (0..u64::from(self.repeat)).map(|n| first.plus(n)).collect()
+        let lookups_of_a_seed = |packets: u64| {
+            let runs = self.backends.len() * self.fp_rates.len();
+            packets.saturating_mul(runs as u64)
+        };
+        let many = packets
+            .map(lookups_of_a_seed)
+            .is_some_and(|lookups| lookups.saturating_mul(MANY_SEEDS) <= LOOKUPS_FOR_MANY_SEEDS);
+        let default = if many { MANY_SEEDS } else { FEW_SEEDS };
+        (0..self.repeat.map_or(default, u64::from)).map(|n| first.plus(n)).collect()
     }
 
     /// The first store, for what all stores have in common.
@@ -190,12 +209,13 @@ pub struct StoreChoice {
 type Variant = (Backend, &'static str, fn(&mut StoreSpec));
 
 /// Variants of stores: the part of the name after the colon, and what it changes.
-const VARIANTS: [Variant; 6] = [
+const VARIANTS: [Variant; 7] = [
     (Backend::Kbf, "literal", |spec| spec.decode = Some(KbfDecode::Literal)),
     (Backend::Kbf, "three-way", |spec| spec.decode = Some(KbfDecode::ThreeWay)),
     (Backend::Kbf, "joint", |spec| spec.decode = Some(KbfDecode::Joint)),
     (Backend::Kbf, "salt", |spec| spec.decode = Some(KbfDecode::Salt)),
     (Backend::Sbf, "paper-kbf", |spec| spec.sbf = SbfRules::PaperKbf),
+    (Backend::Sbf, "no-counters", |spec| spec.sbf = SbfRules::NoCounters),
     (Backend::Dbf, "no-counters", |spec| spec.dbf_counters = false),
 ];
 

@@ -27,6 +27,9 @@ use runs::MemoryNeed;
 /// Initial capacity of the exact table if the flows have not been counted.
 const FIRST_FLOWS: usize = 1 << 16;
 
+/// Phases that `--warm-up` leaves out: after two of them everything that could age has done so.
+const WARM_UP_EPOCHS: u32 = 2;
+
 /// Runs the comparison, then prints the report.
 pub fn run(args: &CompareArgs) -> anyhow::Result<ExitCode> {
     runs::check(args).map_err(Usage::new)?;
@@ -43,7 +46,8 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<ExitCode> {
         Flows::Auto => counted.as_ref().map_or(0, |load| load.flows_peak).max(1),
     };
     let mut source = open(args)?;
-    plan.seeds = args.seeds(&mut source);
+    let packets = |load: &Load| load.lookups_absent + load.lookups_extant.iter().sum::<u64>();
+    plan.seeds = args.seeds(&mut source, counted.as_ref().map(packets));
     let states = plan.active.rules.machine.states().len();
     let runs = runs::runs(args, &plan.seeds, states, flows).map_err(Usage::new)?;
     let need = MemoryNeed::new(&runs, counted.as_ref().map_or(flows, |load| load.flows_total));
@@ -55,10 +59,10 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<ExitCode> {
     plan.runs = runs.plans;
     plan.flows_expected = counted.map_or(FIRST_FLOWS, |load| load.flows_total as usize);
     let outcome = pass(args, &plan, &mut source)?;
-    let report = report::report(args, &plan, (&source, &outcome), &runs.labels);
+    let report = report::report(args, &plan, (&source, &outcome), runs.labels)?;
     if !args.quiet {
         stderr::warn_of_damage(source.damages());
-        report::warn_of_size(&report);
+        report::warn(&report);
     }
     report::print(args, &report)?;
     match outcome.failure {
@@ -80,6 +84,7 @@ fn plan(args: &CompareArgs) -> anyhow::Result<ComparePlan> {
         timed: args.any_store().expire.is_timed(),
         startup_nanos: args.shape.startup_nanos(args.rules.preset),
         touch_absent: args.shape.touches_absent(),
+        warm_up_epochs: if args.warm_up { WARM_UP_EPOCHS } else { 0 },
         threads: args.workers.map_or(cores.min(16), usize::from),
         flows_expected: FIRST_FLOWS,
         stopwatch: stopwatch_nanos,
@@ -98,7 +103,8 @@ fn count_flows(args: &CompareArgs, plan: &ComparePlan) -> anyhow::Result<Load> {
         return Err(Usage::new(twice).into());
     }
     let mut source = open(args)?;
-    let plan = ComparePlan { seeds: vec![args.seed.choose(&mut source)], ..plan.clone() };
+    let seeds = vec![args.seed.choose(&mut source)];
+    let plan = ComparePlan { seeds, warm_up_epochs: 0, ..plan.clone() };
     let outcome = pass(args, &plan, &mut source)?;
     if let Some(error) = outcome.failure {
         return Err(error).context("flows could not be counted");

@@ -10,11 +10,11 @@ use super::args::CompareArgs;
 use crate::atomic_file;
 use crate::capture::FileSource;
 use crate::cmd::{output, stderr};
-use crate::engine::compare::{ComparePlan, Comparison};
+use crate::engine::compare::capacity::{AtCapacity, at_capacity};
+use crate::engine::compare::{ComparePlan, Comparison, Load};
 use crate::flow::{Direction, FlowKeyKind};
 use crate::machine::StateInfo;
 use crate::report::compare::{CompareReport, FILES, Parameters, RunLabel, Writer, text};
-use crate::report::format::grouped;
 use crate::report::trace::TraceReport;
 use crate::time::NANOS_PER_SEC;
 
@@ -23,8 +23,8 @@ pub fn report(
     args: &CompareArgs,
     plan: &ComparePlan,
     (source, outcome): (&FileSource, &Comparison),
-    labels: &[RunLabel],
-) -> CompareReport {
+    labels: Vec<RunLabel>,
+) -> anyhow::Result<CompareReport> {
     let trace = TraceReport::new(&outcome.frames, &source.link_types(), source.damages());
     let spec = args.any_store();
     let seconds = |nanos| nanos as f64 / NANOS_PER_SEC as f64;
@@ -41,9 +41,31 @@ pub fn report(
             .timed
             .then(|| seconds(args.shape.idle_timeout_nanos(args.rules.preset))),
         layout: spec.layout.name().to_owned(),
+        warm_up: args.warm_up,
         seeds: plan.seeds.clone(),
     };
-    CompareReport::new(outcome, labels, trace, parameters)
+    let labels = with_capacity(labels, &outcome.load)?;
+    Ok(CompareReport::new(outcome, &labels, trace, parameters))
+}
+
+/// The labels with what their stores answer when they are full. Stores that differ in the seed alone are
+/// filled once.
+fn with_capacity(
+    labels: Vec<RunLabel>,
+    load: &Load,
+) -> anyhow::Result<Vec<(RunLabel, AtCapacity)>> {
+    let extant: u64 = load.lookups_extant.iter().sum();
+    let shares = load.lookups_extant.map(|count| count as f64 / extant.max(1) as f64);
+    let mut all: Vec<(RunLabel, AtCapacity)> = Vec::with_capacity(labels.len());
+    for label in labels {
+        let known = all.iter().rev().find(|(known, _)| known.spec == label.spec);
+        let full = match known {
+            Some((_, full)) => *full,
+            None => at_capacity(&label.spec, &shares, label.fp_rate)?,
+        };
+        all.push((label, full));
+    }
+    Ok(all)
 }
 
 fn flow_key_name(kind: FlowKeyKind) -> &'static str {
@@ -87,14 +109,10 @@ fn quoted(word: &str) -> String {
     }
 }
 
-/// Warns if the stores have the wrong size for the trace.
-pub fn warn_of_size(report: &CompareReport) {
-    let (peak, flows) = (report.load.flows_peak, report.parameters.flows);
-    if peak > flows || peak.saturating_mul(2) < flows {
-        let (peak, flows) = (grouped(peak), grouped(flows));
-        stderr::message(format_args!(
-            "acsm: warning: stores for {flows} flows, but {peak} alive at once; --flows auto fits them"
-        ));
+/// Warns of what limits the conclusions.
+pub fn warn(report: &CompareReport) {
+    for warning in &report.warnings {
+        stderr::message(format_args!("acsm: warning: {warning}"));
     }
 }
 

@@ -4,17 +4,18 @@ use std::fs;
 
 use anyhow::{Context as _, bail};
 
-use super::args::{CompareArgs, Equal, StoreChoice};
+use super::args::{CompareArgs, Equal, Loop, StoreChoice};
 use crate::cmd::spec_message::message;
 use crate::engine::compare::StoreRun;
+use crate::engine::lookup_cache_bits;
 use crate::flow::FlowKey;
 use crate::report::compare::RunLabel;
 use crate::report::format::bytes;
 use crate::seed::Seed;
-use acsm_filters::{Backend, Budget, GroundTruth, Sizing, SpecError, StoreSpec};
+use acsm_filters::{Backend, Budget, GroundTruth, Sizing, StoreSpec};
 
-/// Memory per run for each flow with a wrong answer.
-const WRONG_FLOW_BYTES: u64 = 64;
+/// Memory of the reuse distances for each flow of the trace.
+const REUSE_FLOW_BYTES: u64 = 48;
 /// Buffers and alert limits of one run.
 const RUN_BYTES: u64 = 1 << 20;
 
@@ -42,6 +43,9 @@ pub fn check(args: &CompareArgs) -> anyhow::Result<()> {
              against one exact table; measure them one by one with replay --verify"
         );
     }
+    if args.warm_up && !args.any_store().expire.is_timed() {
+        bail!("--warm-up leaves out two idle timeouts, and with --expire none nothing is timed");
+    }
     if args.rules.min_severity < 4 {
         bail!("--min-severity chooses which alerts are shown, and compare shows none");
     }
@@ -62,42 +66,89 @@ fn no_duplicates(
     Ok(())
 }
 
-/// All combinations of the lists of `args` and of `seeds`, with stores for `flows` flows.
+/// The sizes of the panel beside, by what the number of flows is multiplied with: a store is rarely made for
+/// the right number.
+const OTHER_SIZES: [f64; 2] = [0.5, 2.0];
+
+/// What the stores of a table have in common.
+#[derive(Clone, Copy)]
+struct Table {
+    equal: Equal,
+    feedback: Loop,
+    fp_rate: f64,
+    /// What the number of flows is multiplied with: 1 for the right number.
+    times: f64,
+}
+
+/// All combinations of the lists of `args` and of `seeds`, with stores for `flows` flows; and one p again
+/// with stores for half and twice as many.
 pub fn runs(args: &CompareArgs, seeds: &[Seed], states: usize, flows: u64) -> anyhow::Result<Runs> {
-    let mut runs = Runs::default();
+    let mut tables = Vec::new();
     for &equal in &args.equal {
         for &feedback in &args.feedback {
-            for &fp_rate in &args.fp_rates {
-                let sized = |store| sized(args, store, (states, flows), (equal, fp_rate));
-                for store in &args.backends {
-                    let name =
-                        || format!("{} at p = {fp_rate}, equal {}", store.name(), equal.name());
-                    let (spec, sizing) = sized(store)
-                        .map_err(|error| anyhow::anyhow!(message(&error)))
-                        .with_context(name)?;
-                    for (seed_index, &seed) in seeds.iter().enumerate() {
-                        let plan = StoreRun {
-                            store: spec.clone(),
-                            seed: seed_index,
-                            feedback: feedback.into(),
-                        };
-                        let run = runs.index_of(plan, &sizing);
-                        runs.labels.push(RunLabel {
-                            variant: store.variant,
-                            fp_rate,
-                            equal: equal.name(),
-                            feedback: feedback.into(),
-                            seed,
-                            spec: spec.clone(),
-                            sizing,
-                            run,
-                        });
-                    }
-                }
-            }
+            tables.extend(args.fp_rates.iter().map(|&fp_rate| Table {
+                equal,
+                feedback,
+                fp_rate,
+                times: 1.0,
+            }));
+        }
+    }
+    if let Some(&table) = tables.get(middle_rate(&args.fp_rates)) {
+        tables.extend(OTHER_SIZES.map(|times| Table { times, ..table }));
+    }
+    let mut runs = Runs::default();
+    for table in tables {
+        let flows = ((flows as f64 * table.times).round() as u64).max(1);
+        for store in &args.backends {
+            runs.add(args, store, &table, (states, flows), seeds)?;
         }
     }
     Ok(runs)
+}
+
+/// The place of the rate in the middle: neither too many errors nor none.
+fn middle_rate(rates: &[f64]) -> usize {
+    let mut places: Vec<usize> = (0..rates.len()).collect();
+    places.sort_by(|&a, &b| rates[b].total_cmp(&rates[a]));
+    places.get(rates.len() / 2).copied().unwrap_or(0)
+}
+
+impl Runs {
+    /// Adds a store in a table, for each seed.
+    fn add(
+        &mut self,
+        args: &CompareArgs,
+        store: &StoreChoice,
+        table: &Table,
+        (states, flows): (usize, u64),
+        seeds: &[Seed],
+    ) -> anyhow::Result<()> {
+        let &Table { equal, feedback, fp_rate, times } = table;
+        let size = sized(args, store, (states, flows), (equal, fp_rate));
+        let (spec, memory) = size.with_context(|| {
+            format!("{} at p = {fp_rate}, equal {}", store.name(), equal.name())
+        })?;
+        for (seed_index, &seed) in seeds.iter().enumerate() {
+            let feedback = feedback.into();
+            let plan = StoreRun { store: spec.clone(), seed: seed_index, feedback };
+            let run = self.index_of(plan, &memory.sizing);
+            self.labels.push(RunLabel {
+                variant: store.variant,
+                fp_rate,
+                equal: equal.name(),
+                ranked: equal == Equal::Memory || store.backend.has_cells(),
+                feedback,
+                seed,
+                times,
+                spec: spec.clone(),
+                sizing: memory.sizing,
+                cache_bits: memory.cache_bits,
+                run,
+            });
+        }
+        Ok(())
+    }
 }
 
 impl Runs {
@@ -117,14 +168,38 @@ impl Runs {
     }
 }
 
+/// What a store takes.
+#[derive(Debug, Clone, Copy)]
+struct StoreMemory {
+    sizing: Sizing,
+    cache_bits: u64,
+}
+
+impl StoreMemory {
+    fn of(spec: &StoreSpec) -> anyhow::Result<StoreMemory> {
+        let sizing = spec.sizing().map_err(|error| anyhow::anyhow!(message(&error)))?;
+        Ok(StoreMemory { sizing, cache_bits: lookup_cache_bits(spec)? })
+    }
+
+    /// All of it: the store, its tables, the lookup cache before it.
+    fn total_bits(&self) -> u64 {
+        self.sizing.bits + self.beside_bits()
+    }
+
+    /// What does not grow with the store.
+    fn beside_bits(&self) -> u64 {
+        self.sizing.table_bits + self.cache_bits
+    }
+}
+
 /// The specification and size of a store: by its rate, or with the memory of the reference, the first
-/// store that is not exact.
+/// store that is not exact. Memory is everything: cells, decode tables, lookup cache.
 fn sized(
     args: &CompareArgs,
     store: &StoreChoice,
     (states, flows): (usize, u64),
     (equal, fp_rate): (Equal, f64),
-) -> Result<(StoreSpec, Sizing), SpecError> {
+) -> anyhow::Result<(StoreSpec, StoreMemory)> {
     let by_rate = |store: &StoreChoice| {
         let mut spec = args.shape.spec(store.backend, states);
         (spec.flows, spec.budget) = (flows, Budget::FpRate(fp_rate));
@@ -132,14 +207,26 @@ fn sized(
         spec
     };
     let mut spec = by_rate(store);
+    let memory = StoreMemory::of(&spec)?;
     let reference = args.backends.iter().find(|store| store.backend != Backend::Exact);
     let is_reference = reference.is_some_and(|first| first.name() == store.name());
     let by_memory = equal == Equal::Memory || store.backend == Backend::Exact;
-    if let Some(first) = reference.filter(|_| by_memory && !is_reference) {
-        spec.budget = Budget::MemoryBytes(by_rate(first).sizing()?.bits / 8);
+    let Some(first) = reference.filter(|_| by_memory && !is_reference) else {
+        return Ok((spec, memory));
+    };
+    let (given, taken) = (StoreMemory::of(&by_rate(first))?.total_bits(), memory.beside_bits());
+    if given <= taken {
+        bail!(
+            "its tables and lookup cache alone take {}, and {} takes {} in all: leave {} out, or \
+             compare at --equal cells",
+            bytes(taken / 8),
+            first.name(),
+            bytes(given / 8),
+            store.name()
+        );
     }
-    let sizing = spec.sizing()?;
-    Ok((spec, sizing))
+    spec.budget = Budget::MemoryBytes((given - taken) / 8);
+    Ok((spec.clone(), StoreMemory::of(&spec)?))
 }
 
 /// The memory that a comparison needs.
@@ -147,7 +234,7 @@ fn sized(
 pub struct MemoryNeed {
     /// All stores with their tables.
     pub stores_bytes: u64,
-    /// The exact table and the records of flows with wrong answers: an estimate.
+    /// The exact table, reuse distances and what runs note of flows: an estimate.
     pub truth_bytes: u64,
 }
 
@@ -155,14 +242,13 @@ impl MemoryNeed {
     /// For `runs`, in a trace with about `flows_total` flows.
     pub fn new(runs: &Runs, flows_total: u64) -> MemoryNeed {
         let (mut stores_bytes, mut truth_bytes) =
-            (0_u64, flows_total * GroundTruth::<FlowKey>::FLOW_BYTES);
+            (0_u64, flows_total * (GroundTruth::<FlowKey>::FLOW_BYTES + REUSE_FLOW_BYTES));
         for (n, _) in runs.plans.iter().enumerate() {
             let Some(label) = runs.labels.iter().find(|label| label.run == n) else { continue };
             let store_bytes = (label.sizing.bits + label.sizing.table_bits) / 8;
             stores_bytes = stores_bytes.saturating_add(store_bytes);
-            // A flow has about three lookups that can be wrong.
-            let wrong = flows_total as f64 * (3.0 * label.fp_rate).min(1.0);
-            truth_bytes += RUN_BYTES + wrong as u64 * WRONG_FLOW_BYTES;
+            // Two bits for each flow: whether it was wrong, whether it was inserted.
+            truth_bytes += RUN_BYTES + flows_total / 4;
         }
         MemoryNeed { stores_bytes, truth_bytes }
     }

@@ -1,6 +1,5 @@
 //! `acsm kv get`: the values of keys, in the order of the keys.
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -8,7 +7,7 @@ use clap::Args;
 
 use super::store_file::load;
 use crate::cmd::pairs::answers::{self, AnswerKeys, EachAnswer};
-use crate::cmd::pairs::keys::Keys;
+use crate::cmd::pairs::keys::KeyArgs;
 use acsm_filters::kv::{KvStore, LoadedKv, Maplet};
 
 const EXAMPLES: &str = "\
@@ -29,9 +28,8 @@ pub struct GetArgs {
     /// The store
     file: PathBuf,
 
-    /// Keys; `-` reads them from standard input, one per line
-    #[arg(required = true, value_name = "KEY")]
-    keys: Vec<OsString>,
+    #[command(flatten)]
+    keys: KeyArgs,
 
     /// Print one JSON object per key
     #[arg(long)]
@@ -40,7 +38,7 @@ pub struct GetArgs {
 
 /// Prints the answers.
 pub fn run(args: &GetArgs) -> anyhow::Result<ExitCode> {
-    let keys = Keys::new(&args.keys)?;
+    let keys = args.keys.keys()?;
     match load(&args.file)? {
         LoadedKv::Kbf(mut store) => answers::print(&mut store, keys, args.json),
         LoadedKv::Fcf(mut store) => answers::print(&mut store, keys, args.json),

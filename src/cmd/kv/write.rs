@@ -1,17 +1,14 @@
 //! `acsm kv set` and `acsm kv delete`: changes to a store, all of them or none.
 
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
 
 use super::store_file::{load, lock, refused, save};
 use super::structure::Described;
-use crate::cmd::pairs::changes::{Deleted, Left, Set, check_set};
-use crate::cmd::pairs::format::FormatArgs;
-use crate::cmd::pairs::keys::Keys;
-use crate::cmd::pairs::source::PairSource;
+use crate::cmd::pairs::changes::{Deleted, Left, PairArgs, Set};
+use crate::cmd::pairs::keys::{KeyArgs, Keys};
 use acsm_filters::kv::{Answer, KvStore, LoadedKv, Write, check_key};
 
 const SET_EXAMPLES: &str = "\
@@ -41,14 +38,8 @@ pub struct SetArgs {
     /// The store
     file: PathBuf,
 
-    /// A key; `-` reads pairs from standard input
-    key: OsString,
-
-    /// Its value
-    value: Option<OsString>,
-
     #[command(flatten)]
-    format: FormatArgs,
+    pair: PairArgs,
 
     /// Print one JSON document
     #[arg(long)]
@@ -66,9 +57,8 @@ pub struct DeleteArgs {
     /// The store
     file: PathBuf,
 
-    /// Keys; `-` reads them from standard input, one per line
-    #[arg(required = true, value_name = "KEY")]
-    keys: Vec<OsString>,
+    #[command(flatten)]
+    keys: KeyArgs,
 
     /// Print one JSON document
     #[arg(long)]
@@ -81,7 +71,7 @@ pub struct DeleteArgs {
 
 /// Sets values.
 pub fn run_set(args: &SetArgs) -> anyhow::Result<ExitCode> {
-    check_set(&args.key, &args.value, "acsm kv set FILE KEY VALUE")?;
+    args.pair.check("acsm kv set FILE KEY VALUE")?;
     let _lock = lock(&args.file, args.quiet)?;
     match load(&args.file)? {
         LoadedKv::Kbf(store) => set_all(store, args),
@@ -91,7 +81,7 @@ pub fn run_set(args: &SetArgs) -> anyhow::Result<ExitCode> {
 
 /// Deletes keys.
 pub fn run_delete(args: &DeleteArgs) -> anyhow::Result<ExitCode> {
-    let keys = Keys::new(&args.keys)?;
+    let keys = args.keys.keys()?;
     let _lock = lock(&args.file, args.quiet)?;
     match load(&args.file)? {
         LoadedKv::Kbf(store) => delete_all(store, keys, args),
@@ -101,19 +91,8 @@ pub fn run_delete(args: &DeleteArgs) -> anyhow::Result<ExitCode> {
 
 fn set_all<M: Described>(mut store: KvStore<M>, args: &SetArgs) -> anyhow::Result<ExitCode> {
     let mut set = Set::default();
-    match &args.value {
-        Some(value) => {
-            let (key, value) = (args.key.as_encoded_bytes(), value.as_encoded_bytes());
-            set_one(&mut store, key, value, &mut set, args.quiet)?;
-        }
-        None => {
-            let source = PairSource::new(Path::new("-"), &args.format)?;
-            let mut reading = source.reading(1, args.quiet);
-            source.open(&reading)?.for_each(&mut reading, |pair| {
-                set_one(&mut store, &pair.key, &pair.value, &mut set, args.quiet)
-            })?;
-        }
-    }
+    args.pair
+        .for_each(args.quiet, |key, value| set_one(&mut store, key, value, &mut set, args.quiet))?;
     if set.inserted + set.updated > 0 {
         save(&args.file, &store)?;
     }

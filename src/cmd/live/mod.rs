@@ -22,6 +22,7 @@ use anyhow::Context as _;
 use clap::Args;
 
 use super::alert_destination::{AlertDestination, ExistingFile};
+use super::incident_command::TellingSink;
 use super::run_args::{OUTPUT, RUN, RunArgs};
 use super::{run_args, signals, stderr};
 use crate::capture::live::InterfaceCounts;
@@ -32,7 +33,8 @@ use crate::live::monitor::{Actions, Monitor, MonitorContext, SignalFlags};
 use crate::live::terminal::{self, Messages, Screen, ScreenContext};
 use crate::live::{LiveSummary, SharedSnapshot, StoreModel, capture_page};
 use crate::machine::Rules;
-use crate::report::alert::{AlertTarget, Names};
+use crate::report::alert::{AlertTarget, Names, TextAlerts};
+use crate::report::replay::text::Page;
 use crate::report::replay::{Context, Summary};
 use crate::report::trace::TraceReport;
 use crate::seed::Seed;
@@ -115,14 +117,14 @@ impl LiveArgs {
     fn alert_destination(&self, has_dashboard: bool) -> AlertDestination {
         self.run.alert_destination(match io::stdout().is_terminal() {
             _ if has_dashboard => AlertDestination::None,
-            true => AlertDestination::TextOnStdout,
+            true => AlertDestination::TextOnStdout(TextAlerts::All),
             false => AlertDestination::EveOnStdout,
         })
     }
 
     /// The rules as their files are now, for a run that has followed `old` ones.
     fn reload_rules(&self, plan: &RunPlan, old: &Rules) -> anyhow::Result<ActiveRules> {
-        let new = self.run.rules.active(plan.keyer.kind)?;
+        let new = self.run.active(plan.keyer.kind)?;
         new.can_replace(old).map_err(anyhow::Error::msg)?;
         Ok(new)
     }
@@ -178,12 +180,11 @@ pub fn run(args: &LiveArgs) -> anyhow::Result<ExitCode> {
     let started = Instant::now();
     process::notify_ready();
     let (mut sink, parser) = (AlertSink(&alerts), args.capture.parser());
+    let mut sink = TellingSink { sink: &mut sink, command: args.run.incident_command() };
     let result = run_engine(&plan, &mut source, &parser, &mut sink, &signals.stop, &mut monitor);
-    let result = match alerts.borrow_mut().take_failure() {
-        Some(failure) => Err(failure.into()),
-        None => result,
-    };
+    let result = alerts.borrow_mut().take_failure().map_or(result, |failure| Err(failure.into()));
     drop(screen);
+    drop(sink);
     process::notify_stopping();
     recorder.iter().for_each(|recorder| recorder.borrow_mut().finish());
     let Some(outcome) = run_args::outcome(result, &destination)? else {
@@ -207,9 +208,18 @@ fn print(
     outcome: &RunResult,
     context: Context<'_>,
 ) -> anyhow::Result<ExitCode> {
+    let plan = context.plan;
     let summary = Summary::new(outcome, context);
     let summary = LiveSummary { summary, seed: seed.to_string(), interfaces };
-    let page = |mut out: &mut dyn io::Write| capture_page(&mut out, &summary, outcome);
+    let page = Page {
+        plan,
+        input: "live",
+        shows_alerts: true,
+        is_verbose: args.run.verbose,
+        min_severity: args.run.rules.min_severity,
+        has_numbers: false,
+    };
+    let page = |mut out: &mut dyn io::Write| capture_page(&mut out, &page, &summary, outcome);
     args.run.print_summary(destination, &summary, page)
 }
 

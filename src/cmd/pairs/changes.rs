@@ -1,12 +1,16 @@
-//! What became of keys that were set or deleted: counts, messages, exit codes.
+//! What is to be set, and what became of keys that were set or deleted: counts, messages, exit codes.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::anyhow;
+use clap::Args;
 use serde::Serialize;
 
 use super::NOT_FOUND;
+use super::format::FormatArgs;
+use super::source::PairSource;
 use crate::cmd::{Usage, output, stderr};
 use crate::report::format::grouped;
 use acsm_filters::kv::check_key;
@@ -39,16 +43,46 @@ pub struct Deleted {
     undecided: u64,
 }
 
-/// Checks the arguments `KEY VALUE` or `-` of `set`.
-pub fn check_set(key: &OsStr, value: &Option<OsString>, usage: &str) -> anyhow::Result<()> {
-    let wrong = match (value, key == "-") {
-        (None, false) => anyhow!("a value is missing: {usage}"),
-        _ => match check_key(key.as_encoded_bytes()) {
-            Ok(()) => return Ok(()),
-            Err(error) => error.into(),
-        },
-    };
-    Err(Usage::new(wrong).into())
+/// What to set: a pair, or the pairs of standard input.
+#[derive(Debug, Args)]
+pub struct PairArgs {
+    /// A key; `-` reads pairs from standard input
+    key: OsString,
+
+    /// Its value
+    value: Option<OsString>,
+
+    #[command(flatten)]
+    format: FormatArgs,
+}
+
+impl PairArgs {
+    /// Checks the key, and that it has a value unless it is `-`.
+    pub fn check(&self, usage: &str) -> anyhow::Result<()> {
+        let wrong = match (&self.value, self.key == "-") {
+            (None, false) => anyhow!("a value is missing: {usage}"),
+            _ => match check_key(self.key.as_encoded_bytes()) {
+                Ok(()) => return Ok(()),
+                Err(error) => error.into(),
+            },
+        };
+        Err(Usage::new(wrong).into())
+    }
+
+    /// Calls `set` for each key and its value. Standard input has a progress bar unless `is_quiet`.
+    pub fn for_each(
+        &self,
+        is_quiet: bool,
+        mut set: impl FnMut(&[u8], &[u8]) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        if let Some(value) = &self.value {
+            return set(self.key.as_encoded_bytes(), value.as_encoded_bytes());
+        }
+        let source = PairSource::new(Path::new("-"), &self.format)?;
+        let mut reading = source.reading(1, is_quiet);
+        source.open(&reading)?.for_each(&mut reading, |pair| set(&pair.key, &pair.value))?;
+        Ok(())
+    }
 }
 
 impl Set {

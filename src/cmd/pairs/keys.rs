@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::io::{self, Stdin};
 
 use anyhow::{Context as _, anyhow};
+use clap::Args;
 
 use super::lines::Lines;
 use crate::cmd::Usage;
@@ -11,6 +12,21 @@ use acsm_filters::kv::check_key;
 
 /// The most keys that are looked up together.
 const BATCH_KEYS: usize = 4096;
+
+/// The keys that a command is about.
+#[derive(Debug, Args)]
+pub struct KeyArgs {
+    /// Keys; `-` reads them from standard input, one per line
+    #[arg(required = true, value_name = "KEY")]
+    keys: Vec<OsString>,
+}
+
+impl KeyArgs {
+    /// The keys.
+    pub fn keys(&self) -> anyhow::Result<Keys> {
+        Keys::new(&self.keys)
+    }
+}
 
 /// Keys in batches, in their order.
 pub enum Keys {
@@ -26,7 +42,7 @@ pub enum Keys {
 
 impl Keys {
     /// The keys that are given; `-` alone is standard input.
-    pub fn new(given: &[OsString]) -> anyhow::Result<Keys> {
+    fn new(given: &[OsString]) -> anyhow::Result<Keys> {
         if given == ["-"] {
             return Ok(Keys::Lines { lines: Lines::new(io::stdin()), failure: None });
         }

@@ -1,17 +1,23 @@
 //! Which alerts are shown, so that those that are shown are read.
 //!
-//! In this order: muted rules, home networks, the suppression list, the budget per second, the
+//! In this order: muted rules, home networks, the suppression list, the budgets of a second, the
 //! cool-down per rule and source. Marks (`flow_fin`, `flow_rst`) are facts to be counted: they are
 //! exempt from cool-down and budget. Thresholds have their own cool-down and are exempt from
 //! the budget, so that chatter never hides a flood.
+//!
+//! Every rule has a budget of its own at each severity. Within it, sources of one class (a keyed hash of
+//! their prefix, of 256) and destinations of one class share a part; and where the budget is spent, the first alert of each class of
+//! sources is shown all the same. So noise of one rule hides no other rule, noise from one prefix or to
+//! one victim hides no other, and forged sources must fill all classes in every second to hide one.
 
 use std::net::IpAddr;
 use std::sync::Arc;
 
 use super::Alert;
+use super::budget::Budgets;
 use crate::engine::active_rules::{ActiveRules, carried_over};
 use crate::machine::{RuleId, RuleKind, RuleSet, Rules};
-use crate::time::{NANOS_PER_SEC, Timestamp};
+use crate::time::Timestamp;
 use acsm_filters::HashKey;
 
 /// Pairs of rule and source whose cool-downs are kept.
@@ -24,9 +30,11 @@ pub struct AlertLimits {
     hash_key: HashKey,
     cooldowns: Cooldowns,
     now: Timestamp,
-    budget: SecondBudget,
+    budgets: Budgets,
     /// How many alerts were shown, by rule.
     pub shown: [u64; RuleSet::LIMIT],
+    /// How many came, shown or not.
+    pub raised: [u64; RuleSet::LIMIT],
     /// How many were not, and why.
     pub suppressed: Suppressed,
 }
@@ -72,8 +80,9 @@ impl AlertLimits {
             hash_key,
             cooldowns: Cooldowns::new(COOLDOWN_ENTRIES, hash_key),
             now: Timestamp::default(),
-            budget: SecondBudget::default(),
+            budgets: Budgets::new(hash_key),
             shown: [0; RuleSet::LIMIT],
+            raised: [0; RuleSet::LIMIT],
             suppressed: Suppressed::default(),
         }
     }
@@ -87,65 +96,70 @@ impl AlertLimits {
             self.cooldowns = Cooldowns::new(COOLDOWN_ENTRIES, self.hash_key);
         }
         self.shown = carried_over(&self.shown, &self.active.rules, &new.rules);
+        self.raised = carried_over(&self.raised, &self.active.rules, &new.rules);
         self.active = Arc::clone(new);
     }
 
-    /// Whether `alert` is shown. If so, it is given the number of its like that were suppressed
-    /// before it.
-    pub fn admits(&mut self, alert: &mut Alert, mute_no_session: bool) -> bool {
-        let Some(rule) = self.active.rules.list.get(alert.rule) else { return false };
+    /// Whether this rule is a mark.
+    pub fn is_mark(&self, rule: RuleId) -> bool {
+        self.active.rules.list.get(rule).is_some_and(|rule| rule.kind == RuleKind::Mark)
+    }
+
+    /// Whether `alert` is shown. It is given its severity and the number of its like that were
+    /// suppressed before it.
+    pub fn admits(&mut self, alert: &mut Alert, mute_no_session: bool) -> Admission {
+        let Some(rule) = self.active.rules.list.get(alert.rule) else { return Admission::Unwanted };
+        let packet = &alert.packet;
+        self.raised[usize::from(rule.id.0)] += 1;
+        alert.severity = self.active.home.severity(rule, alert.severity, packet);
         let (src, dst) = (alert.packet.src, alert.packet.dst);
         self.now = self.now.max(alert.time);
         if mute_no_session && rule.kind == RuleKind::NoSession {
             self.suppressed.muted += 1;
-            return false;
+            return Admission::Unwanted;
         }
         let home = &self.active.rules.limits.home_networks;
         if !home.is_empty() && !home.iter().any(|net| net.contains(src) || net.contains(dst)) {
             self.suppressed.foreign += 1;
-            return false;
+            return Admission::Unwanted;
         }
         let list = self.active.suppressions.as_ref();
         if list.is_some_and(|list| list.cover(&rule.name, src, dst)) {
             self.suppressed.suppressed += 1;
-            return false;
+            return Admission::Unwanted;
         }
-        if !matches!(rule.kind, RuleKind::Mark | RuleKind::Threshold) {
+        // What was counted has a cool-down of its own.
+        let is_counted = rule.kind == RuleKind::Mark || alert.count.is_some();
+        if !is_counted {
             // The budget first: an alert that is not shown must not start a cool-down.
-            if !self.budget.has_room(self.now, self.active.rules.limits.alerts_per_second) {
+            let limit = self.active.rules.limits.alerts_per_second;
+            if !self.budgets.have_room(alert, self.now, limit) {
                 self.suppressed.over_budget += 1;
-                return false;
+                return Admission::LeftOut;
             }
             match self.cooldowns.judge(rule.id, src, self.now, rule.cooldown_nanos) {
                 Verdict::Show { suppressed } => alert.suppressed = suppressed,
                 Verdict::Suppress => {
                     self.suppressed.cooled_down += 1;
-                    return false;
+                    return Admission::LeftOut;
                 }
             }
-            self.budget.shown += 1;
+            self.budgets.take(alert);
         }
         self.shown[usize::from(rule.id.0)] += 1;
-        true
+        Admission::Shown
     }
 }
 
-/// How many alerts were shown in the current second.
-#[derive(Debug, Default)]
-struct SecondBudget {
-    second: u64,
-    shown: u32,
-}
-
-impl SecondBudget {
-    /// Whether this second may show one more.
-    fn has_room(&mut self, now: Timestamp, limit: u32) -> bool {
-        let second = now.as_nanos() / NANOS_PER_SEC;
-        if second != self.second {
-            *self = SecondBudget { second, shown: 0 };
-        }
-        self.shown < limit
-    }
+/// What limits say of an alert.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Admission {
+    /// It is shown.
+    Shown,
+    /// It is one of too many: not shown, but it happened.
+    LeftOut,
+    /// Nobody wants it: muted, foreign or suppressed.
+    Unwanted,
 }
 
 const WAYS: usize = 4;

@@ -4,14 +4,16 @@ use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
 
-use super::limits::{AlertLimits, Suppressed};
-use super::{Alert, Sink, WatchStep};
+use super::limits::{Admission, AlertLimits, Suppressed};
+use super::{Alert, Sink, Subject, WatchStep};
 use crate::engine::active_rules::ActiveRules;
 use crate::engine::batch::{Event, Marks};
+use crate::engine::incidents::{Incident, IncidentTracker, Incidents};
 use crate::engine::overload::OverloadEvent;
 use crate::engine::thresholds::ThresholdHit;
 use crate::flow::{FlowKey, Keyer, Packet};
-use crate::machine::{RuleId, RuleSet};
+use crate::machine::{RuleId, RuleList, RuleSet, Rules};
+use crate::time::Timestamp;
 use acsm_filters::{Lookup, State};
 
 /// An alert before any limit. It names its packet by the event's `index`, and copies nothing of
@@ -51,8 +53,12 @@ pub fn in_order<'f>(
 pub struct AlertMerger<'a> {
     sink: &'a mut dyn Sink,
     keyer: Keyer,
+    rules: Arc<Rules>,
     limits: AlertLimits,
+    incidents: IncidentTracker,
     exact: Option<ExactAlerts>,
+    /// Alerts shown that belong to no incident, marks aside.
+    alone: u64,
     /// The order of a batch's alerts: a buffer that is reused.
     order: Vec<u64>,
 }
@@ -91,10 +97,16 @@ impl BatchAlerts {
 pub struct AlertCounts {
     /// Shown, by rule.
     pub shown: [u64; RuleSet::LIMIT],
+    /// Raised, by rule, before all limits.
+    pub raised: [u64; RuleSet::LIMIT],
+    /// Shown, and part of no incident; marks aside.
+    pub alone: u64,
     /// Not shown, by reason.
     pub suppressed: Suppressed,
     /// Against the exact shadow, if there was one.
     pub difference: Option<AlertDifference>,
+    /// What belongs together of them.
+    pub incidents: Incidents,
 }
 
 /// The multiset difference, over (rule, flow), to what an exact store would have shown.
@@ -131,7 +143,18 @@ impl<'a> AlertMerger<'a> {
     ) -> AlertMerger<'a> {
         let limits = || AlertLimits::new(Arc::clone(active), keyer.hash_key);
         let exact = compares.then(|| ExactAlerts { limits: limits(), surplus: HashMap::new() });
-        AlertMerger { sink, keyer, limits: limits(), exact, order: Vec::new() }
+        let incidents = IncidentTracker::new(active, keyer.hash_key);
+        let rules = Arc::clone(&active.rules);
+        AlertMerger {
+            sink,
+            keyer,
+            rules,
+            limits: limits(),
+            incidents,
+            exact,
+            alone: 0,
+            order: Vec::new(),
+        }
     }
 
     /// Takes the alerts of one batch, in any order, and leaves `found` empty.
@@ -140,8 +163,13 @@ impl<'a> AlertMerger<'a> {
         let mut steps = found.steps.iter().peekable();
         let mut shown = !found.steps.is_empty();
         let mut order = std::mem::take(&mut self.order);
-        let merge = Merge { packets, hits: &found.hits, keyer: self.keyer };
+        let rules = Arc::clone(&self.rules);
+        let merge = Merge { packets, hits: &found.hits, keyer: self.keyer, rules: &rules.list };
+        let mut seen = 0;
         merge.each(in_order(&found.alerts, &mut order), |alert| {
+            let up_to = packets.len().min(alert.index.saturating_add(1) as usize);
+            self.incidents.observe(packets.get(seen..up_to).unwrap_or_default());
+            seen = seen.max(up_to);
             while let Some((_, step)) = steps.next_if(|(index, _)| *index <= alert.index) {
                 self.sink.step(step)?;
             }
@@ -151,9 +179,15 @@ impl<'a> AlertMerger<'a> {
         for (_, step) in steps {
             self.sink.step(step)?;
         }
+        self.incidents.observe(packets.get(seen..).unwrap_or_default());
+        shown |= self.tell_incidents()?;
         if let Some(exact) = &mut self.exact {
             merge.each(in_order(&found.exact_alerts, &mut order), |alert| {
-                if exact.limits.admits(&mut alert.alert, alert.muted) {
+                if alert.is_news() {
+                    return Ok(());
+                }
+                let admission = exact.limits.admits(&mut alert.alert, alert.muted);
+                if admission == Admission::Shown {
                     *exact.surplus.entry(alert.key(self.keyer)).or_default() -= 1;
                 }
                 Ok(())
@@ -165,14 +199,50 @@ impl<'a> AlertMerger<'a> {
     }
 
     fn show(&mut self, indexed: &mut Indexed) -> io::Result<bool> {
-        let admitted = self.limits.admits(&mut indexed.alert, indexed.muted);
-        if admitted {
+        if let Some(news) = indexed.hit.filter(|_| indexed.is_news()) {
+            self.incidents.news(&news);
+            return self.tell_incidents();
+        }
+        let admission = self.limits.admits(&mut indexed.alert, indexed.muted);
+        if admission != Admission::Unwanted {
+            let Indexed { alert, hit, .. } = &*indexed;
+            indexed.alert.incident = self.incidents.alert(alert, hit.as_ref());
+        }
+        let is_told = self.tell_incidents()?;
+        let is_shown = admission == Admission::Shown;
+        if is_shown {
+            let is_alone =
+                indexed.alert.incident.is_none() && !self.limits.is_mark(indexed.alert.rule);
+            self.alone += u64::from(is_alone);
             if let Some(exact) = &mut self.exact {
                 *exact.surplus.entry(indexed.key(self.keyer)).or_default() += 1;
             }
             self.sink.alert(&indexed.alert)?;
         }
-        Ok(admitted)
+        Ok(is_shown || is_told)
+    }
+
+    /// Passes on what is to be told of incidents. Returns whether there was anything.
+    fn tell_incidents(&mut self) -> io::Result<bool> {
+        if !self.incidents.has_events() {
+            return Ok(false);
+        }
+        for event in self.incidents.take_events() {
+            self.sink.incident(&event)?;
+        }
+        Ok(true)
+    }
+
+    /// Time passes without packets.
+    pub fn idle(&mut self, until: Timestamp) -> io::Result<()> {
+        self.incidents.pass_to(until);
+        if self.tell_incidents()? { self.sink.flush() } else { Ok(()) }
+    }
+
+    /// Open incidents and the latest of the others, at most this many; how many are open; and how many there were in all.
+    pub fn incidents(&self, most: usize) -> (Vec<Incident>, u64, u64) {
+        let (open, total) = self.incidents.counts();
+        (self.incidents.so_far(most), open, total)
     }
 
     /// Alerts shown, by rule, and suppressed, by reason, so far.
@@ -188,17 +258,24 @@ impl<'a> AlertMerger<'a> {
 
     /// Replaces the rules.
     pub fn set_rules(&mut self, new: &Arc<ActiveRules>) {
+        self.rules = Arc::clone(&new.rules);
         self.limits.set_rules(new);
+        self.incidents.set_rules(new);
         if let Some(exact) = &mut self.exact {
             exact.limits.set_rules(new);
         }
     }
 
-    /// What became of all alerts.
-    pub fn finish(self) -> AlertCounts {
+    /// Ends all incidents. What became of all alerts.
+    pub fn finish(mut self) -> io::Result<AlertCounts> {
+        let incidents = self.incidents.finish();
+        if self.tell_incidents()? {
+            self.sink.flush()?;
+        }
         let difference = self.exact.map(|exact| exact.surplus.into_values().collect());
-        let AlertLimits { shown, suppressed, .. } = self.limits;
-        AlertCounts { shown, suppressed, difference }
+        let AlertLimits { shown, raised, suppressed, .. } = self.limits;
+        let alone = self.alone;
+        Ok(AlertCounts { shown, raised, alone, suppressed, difference, incidents })
     }
 }
 
@@ -207,9 +284,16 @@ struct Indexed {
     index: u32,
     muted: bool,
     alert: Alert,
+    /// The hit that it is of, if it is of a threshold.
+    hit: Option<ThresholdHit>,
 }
 
 impl Indexed {
+    /// Whether it only tells more of an alert that was raised before.
+    fn is_news(&self) -> bool {
+        self.hit.is_some_and(|hit| !hit.stage.is_alert())
+    }
+
     fn key(&self, keyer: Keyer) -> (RuleId, FlowKey) {
         (self.alert.rule, keyer.key(&self.alert.packet).0)
     }
@@ -220,6 +304,7 @@ struct Merge<'r> {
     packets: &'r [Packet],
     hits: &'r [(u32, ThresholdHit)],
     keyer: Keyer,
+    rules: &'r RuleList,
 }
 
 impl Merge<'_> {
@@ -232,48 +317,68 @@ impl Merge<'_> {
         let mut hits = self.hits.iter().peekable();
         for raw in alerts {
             while let Some((at, hit)) = hits.next_if(|(at, _)| *at <= raw.event.index) {
-                take(&mut from_hit(*at, hit, self.keyer))?;
+                take(&mut self.of_hit(*at, hit))?;
             }
             if let Some(packet) = self.packets.get(raw.event.index as usize) {
-                take(&mut from_raw(packet, raw))?;
+                take(&mut self.of_raw(packet, raw))?;
             }
         }
-        hits.try_for_each(|(at, hit)| take(&mut from_hit(*at, hit, self.keyer)))
+        hits.try_for_each(|(at, hit)| take(&mut self.of_hit(*at, hit)))
     }
-}
 
-#[inline]
-fn from_raw(packet: &Packet, raw: &RawAlert) -> Indexed {
-    let event = &raw.event;
-    let alert = Alert {
-        rule: raw.rule,
-        time: packet.time,
-        packet: *packet,
-        flow: event.id,
-        answer: Some(raw.answer),
-        state: raw.state,
-        confidence: raw.confidence,
-        count: None,
-        suppressed: 0,
-    };
-    Indexed { index: event.index, muted: event.marks.has(Marks::NO_SESSION_MUTED), alert }
-}
+    #[inline]
+    fn of_raw(&self, packet: &Packet, raw: &RawAlert) -> Indexed {
+        let event = &raw.event;
+        let alert = Alert {
+            rule: raw.rule,
+            severity: self.severity(raw.rule),
+            subject: Subject::Flow,
+            incident: None,
+            time: packet.time,
+            packet: *packet,
+            flow: event.id,
+            answer: Some(raw.answer),
+            state: raw.state,
+            confidence: raw.confidence,
+            count: None,
+            suppressed: 0,
+        };
+        Indexed {
+            index: event.index,
+            muted: event.marks.has(Marks::NO_SESSION_MUTED),
+            alert,
+            hit: None,
+        }
+    }
 
-fn from_hit(index: u32, hit: &ThresholdHit, keyer: Keyer) -> Indexed {
-    let packet: Packet = hit.packet;
-    let alert = Alert {
-        rule: hit.rule,
-        time: hit.time,
-        packet,
-        flow: keyer.id(&keyer.key(&packet).0),
-        answer: None,
-        state: None,
-        // Counted by a separate sketch: the store is not involved.
-        confidence: 1.0,
-        count: Some(hit.count),
-        suppressed: hit.suppressed,
-    };
-    Indexed { index, muted: false, alert }
+    fn of_hit(&self, index: u32, hit: &ThresholdHit) -> Indexed {
+        let packet: Packet = hit.packet;
+        let alert = Alert {
+            rule: hit.rule,
+            severity: hit.severity,
+            subject: match (hit.source, hit.destination) {
+                (None, _) => Subject::Destination,
+                (Some(_), None) => Subject::Source,
+                (Some(_), Some(_)) => Subject::Pair,
+            },
+            incident: None,
+            time: hit.time,
+            packet,
+            flow: self.keyer.id(&self.keyer.key(&packet).0),
+            answer: None,
+            state: None,
+            // Counted by a separate sketch: the store is not involved.
+            confidence: 1.0,
+            count: Some(hit.count),
+            suppressed: hit.suppressed,
+        };
+        Indexed { index, muted: false, alert, hit: Some(*hit) }
+    }
+
+    /// That of the rule.
+    fn severity(&self, rule: RuleId) -> u8 {
+        self.rules.get(rule).map_or(4, |rule| rule.severity)
+    }
 }
 
 #[cfg(test)]

@@ -3,44 +3,24 @@
 //! | file | what |
 //! |---|---|
 //! | `merge` | the alerts of all shards and thresholds in packet order, to the [`Sink`] |
-//! | `limits` | cool-downs, budget, suppression: which alerts are shown |
+//! | `limits` | cool-downs, budgets, suppression: which alerts are shown |
+//! | `budget` | how many per second, shared fairly |
 
+mod budget;
 pub(super) mod limits;
 pub(super) mod merge;
 
+pub use crate::engine::alert::{Alert, Subject};
 pub use limits::Suppressed;
 pub use merge::{AlertCounts, AlertDifference, RawAlert};
 
 use std::io;
 
+use crate::engine::incidents::IncidentEvent;
 use crate::engine::overload::OverloadEvent;
-use crate::flow::{Direction, FlowId, FlowKey, Packet};
-use crate::machine::{Next, RuleId};
-use crate::time::Timestamp;
-use acsm_filters::{Lookup, State};
-
-/// One alert, in packet order, after all limits.
-#[derive(Debug, Clone, Copy)]
-pub struct Alert {
-    /// The rule.
-    pub rule: RuleId,
-    /// The packet's time, or the time at which a reply was overdue.
-    pub time: Timestamp,
-    /// The packet that raised it.
-    pub packet: Packet,
-    /// The packet's flow.
-    pub flow: FlowId,
-    /// What the store answered for the flow before the packet; thresholds ask no store.
-    pub answer: Option<Lookup>,
-    /// The state of the flow now, if known.
-    pub state: Option<State>,
-    /// How sure the answer is, from 0 to 1: the chance that it does not come from other flows.
-    pub confidence: f64,
-    /// For thresholds: how many were counted within the window.
-    pub count: Option<u64>,
-    /// Alerts of the same rule and source suppressed since the last one.
-    pub suppressed: u64,
-}
+use crate::flow::{Direction, FlowKey, Packet};
+use crate::machine::Next;
+use acsm_filters::Lookup;
 
 /// One packet of the watched flow: what the store answered, what is true, what follows.
 #[derive(Debug, Clone, Copy)]
@@ -69,6 +49,11 @@ pub trait Sink {
 
     /// The store is overloaded from here on, or no longer.
     fn overload(&mut self, _event: &OverloadEvent) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Something to be told of an incident; before the alert that is the reason for it.
+    fn incident(&mut self, _event: &IncidentEvent) -> io::Result<()> {
         Ok(())
     }
 

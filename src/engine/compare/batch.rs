@@ -1,11 +1,12 @@
 //! Batches of a comparison: packets with the truth about them, and their events for each seed.
 
+use super::census::Question;
 use super::timeline::Step;
-use crate::engine::alerts::Alert;
-use crate::engine::alerts::limits::AlertLimits;
+use crate::engine::alerts::limits::{Admission, AlertLimits};
+use crate::engine::alerts::{Alert, Subject};
 use crate::engine::batch::{Event, Marks, PacketBatch, PacketBuffer, ShardedEvents};
 use crate::engine::shadow::Truth;
-use crate::flow::Packet;
+use crate::flow::{FlowId, Packet};
 use crate::machine::RuleSet;
 use acsm_filters::{Epoch, Lookup};
 
@@ -29,6 +30,10 @@ pub struct CompareBatch {
     pub ends_step: bool,
     /// The epoch of the last packet.
     pub epoch: Epoch,
+    /// Events before this epoch are the warm-up: they are not counted.
+    pub counted_from: Epoch,
+    /// In place of packets: flows to be asked about at the end of the trace.
+    pub census: Vec<Question>,
 }
 
 /// What depends on the seed of the digests.
@@ -38,12 +43,14 @@ pub struct SeedBatch {
     pub events: ShardedEvents,
     /// What of the alerts of an exact store is shown, by packet index, in order.
     pub admitted: Vec<(u32, RuleSet)>,
+    /// The digests of the flows to be asked about.
+    pub asked: Vec<FlowId>,
 }
 
 impl SeedBatch {
     fn new() -> SeedBatch {
         let admitted = Vec::with_capacity(BATCH_PACKETS);
-        SeedBatch { events: ShardedEvents::default(), admitted }
+        SeedBatch { events: ShardedEvents::default(), admitted, asked: Vec::new() }
     }
 }
 
@@ -58,6 +65,8 @@ impl CompareBatch {
             step: Step::FIRST,
             ends_step: false,
             epoch: Epoch::default(),
+            counted_from: Epoch::default(),
+            census: Vec::new(),
         }
     }
 
@@ -69,7 +78,9 @@ impl CompareBatch {
         for seed in &mut self.seeds {
             seed.events.clear();
             seed.admitted.clear();
+            seed.asked.clear();
         }
+        self.census.clear();
         self.ends_step = false;
     }
 }
@@ -102,10 +113,14 @@ pub fn admitted(
                 answer: None,
                 state: None,
                 confidence: 1.0,
+                severity: 0,
+                subject: Subject::Flow,
+                incident: None,
                 count: None,
                 suppressed: 0,
             };
-            limits.admits(&mut alert, event.marks.has(Marks::NO_SESSION_MUTED))
+            let muted = event.marks.has(Marks::NO_SESSION_MUTED);
+            limits.admits(&mut alert, muted) == Admission::Shown
         };
         take(event.index, alerts.iter().filter(admits).collect());
     }

@@ -17,20 +17,25 @@
 //! | `batch` | packets with the truth about them |
 //! | `truth` | the exact table that all stores are compared with |
 //! | `store_run` | one store through the trace |
-//! | `flow_errors`, `timeline` | what a run counts: flow by flow, and over time |
-//! | [`intervals`] | how sure the rates are: flows resampled |
+//! | `run_errors`, `timeline` | what a run counts: errors, flows with any, and both over time |
+//! | [`census`] | what a run answers about each flow at the end |
+//! | [`working_set`] | how many entries a table without a filter needs |
+//! | [`capacity`] | false positives of a store that is full as planned, without a trace |
 
 mod batch;
-mod flow_errors;
-pub mod intervals;
+pub mod capacity;
+pub mod census;
 mod pass;
 pub mod plan;
+mod run_errors;
 mod store_run;
 mod timeline;
 mod truth;
+pub mod working_set;
 
-pub use intervals::RateIntervals;
+pub use census::Census;
 pub use pass::{CompareError, Comparison, RunOutcome, compare};
 pub use plan::{ComparePlan, Feedback, StoreRun};
 pub use timeline::{StepCounts, Timeline};
-pub use truth::Load;
+pub use truth::{EffectiveLookups, Load};
+pub use working_set::{Per, ReuseDistances};

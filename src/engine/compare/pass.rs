@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use super::batch::{BATCH_PACKETS, CompareBatch};
-use super::intervals::{Population, RateIntervals};
+use super::census::{Census, questions};
 use super::plan::ComparePlan;
 use super::store_run::{StoreResult, StoreRunner};
 use super::timeline::{Steps, Timeline};
@@ -39,8 +39,8 @@ pub struct RunOutcome {
     pub errors: Errors,
     /// How the alerts differed.
     pub alerts: AlertDifference,
-    /// How sure the rates are.
-    pub intervals: RateIntervals,
+    /// What the store answered about each flow at the end of the trace.
+    pub census: Census,
     /// Errors and fill over trace time.
     pub timeline: Timeline,
     /// What the store says about itself.
@@ -84,6 +84,7 @@ pub fn compare(
             frames: FrameCounts::default(),
         };
         let failure = pass.read_all(source, parser, stop, on_batch)?;
+        pass.take_census()?;
         pass.finish(failure)
     })
 }
@@ -127,7 +128,7 @@ impl<'scope, 'a: 'scope> Pass<'scope, 'a> {
             }
         };
         self.send(true)?;
-        while self.complete_oldest()? {}
+        while complete_oldest(&mut self.pool)? {}
         Ok(failure)
     }
 
@@ -161,19 +162,34 @@ impl<'scope, 'a: 'scope> Pass<'scope, 'a> {
             self.finder.complete(batch);
         }
         self.pool.send(batch)?;
-        while self.pool.is_due() && self.complete_oldest()? {}
+        while self.pool.is_due() && complete_oldest(&mut self.pool)? {}
         Ok(())
     }
 
-    fn complete_oldest(&mut self) -> Result<bool, WorkerLost> {
-        let Some(batch) = self.pool.receive(|()| {})? else { return Ok(false) };
-        self.pool.recycle(batch);
-        Ok(true)
+    /// Asks all stores about the flows of the trace.
+    fn take_census(&mut self) -> Result<(), WorkerLost> {
+        let (epoch, mut questions) = (self.finder.epoch(), questions(self.finder.history()));
+        loop {
+            let next = self.pool.reusable_batch();
+            let mut batch = next.unwrap_or_else(|| Arc::new(CompareBatch::new(self.seeds)));
+            if let Some(batch) = Arc::get_mut(&mut batch) {
+                batch.clear();
+                batch.epoch = epoch;
+                batch.census.extend(questions.by_ref().take(BATCH_PACKETS));
+                if batch.census.is_empty() {
+                    break;
+                }
+                self.finder.identify(batch);
+            }
+            self.pool.send(batch)?;
+            while self.pool.is_due() && complete_oldest(&mut self.pool)? {}
+        }
+        while complete_oldest(&mut self.pool)? {}
+        Ok(())
     }
 
     fn finish(self, failure: Option<CaptureError>) -> Result<Comparison, CompareError> {
-        let (load, history) = (self.finder.load(), self.finder.history());
-        let population = Population::new(history);
+        let load = self.finder.load();
         let mut results = Vec::new();
         let last = self.finder.epoch();
         self.pool.each_stage(|run| results.push(run.finish(last)))?;
@@ -182,13 +198,21 @@ impl<'scope, 'a: 'scope> Pass<'scope, 'a> {
                 lookups_extant: load.lookups_extant.iter().sum(),
                 lookups_absent: load.lookups_absent,
                 flows_total: load.flows_total,
-                ..result.errors.errors()
+                ..result.errors
             };
-            let intervals = population.intervals(&result.errors, history);
-            let StoreResult { alerts, timeline, stats, nanos, .. } = result;
-            RunOutcome { errors, alerts, intervals, timeline, stats, nanos }
+            let StoreResult { alerts, census, timeline, stats, nanos, .. } = result;
+            RunOutcome { errors, alerts, census, timeline, stats, nanos }
         };
         let runs = results.into_iter().map(outcome).collect();
         Ok(Comparison { frames: self.frames, load, runs, failure })
     }
+}
+
+/// Takes the results of the oldest batch that is under way. Returns whether there was one.
+fn complete_oldest<'scope, 'a: 'scope>(
+    pool: &mut WorkerPool<'scope, StoreRunner<'a>>,
+) -> Result<bool, WorkerLost> {
+    let Some(batch) = pool.receive(|()| {})? else { return Ok(false) };
+    pool.recycle(batch);
+    Ok(true)
 }

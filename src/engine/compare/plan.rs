@@ -49,6 +49,8 @@ pub struct ComparePlan {
     pub startup_nanos: u64,
     /// Whether lookups that find nothing touch the cells in use.
     pub touch_absent: bool,
+    /// How many epochs at the start drive the stores and are not counted.
+    pub warm_up_epochs: u32,
     /// How many threads the runs are spread over, the one that reads among them.
     pub threads: usize,
     /// How many flows the exact table has room for before it grows.
@@ -84,7 +86,7 @@ impl ComparePlan {
         ShardRules {
             half_open,
             held: &NONE_HELD,
-            shown: self.active.shown,
+            shown: self.active.shown_by_shards(),
             keyer,
             touch_absent: self.touch_absent,
             stopwatch: None,

@@ -4,18 +4,19 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::batch::{BATCH_PACKETS, CompareBatch, EventAlerts, admitted};
-use super::flow_errors::FlowErrors;
+use super::census::{Census, MarkedStates};
 use super::plan::{ComparePlan, Feedback, StoreRun};
+use super::run_errors::{FlowSet, RunErrors};
 use super::timeline::Timeline;
 use crate::engine::alerts::AlertDifference;
 use crate::engine::alerts::limits::AlertLimits;
 use crate::engine::build::build_shards;
-use crate::engine::errors::ErrorKind;
+use crate::engine::errors::{ErrorKind, Errors};
 use crate::engine::pool::Stage;
 use crate::engine::shard::{Shard, ShardOutput, ShardWork, Wanted};
 use crate::flow::{FlowId, Keyer, Packet};
-use crate::machine::{RuleId, RuleSet};
-use acsm_filters::{Epoch, State, StoreError, StoreStats};
+use crate::machine::{Next, RuleId, RuleSet};
+use acsm_filters::{Epoch, Lookup, State, StoreError, StoreStats};
 
 /// Stores up to this size are swept whenever their fill is to be measured…
 const SWEEP_FREELY_CELLS: u64 = 1 << 20;
@@ -31,7 +32,11 @@ pub struct StoreRunner<'a> {
     half_open: [bool; State::LIMIT],
     shards: Vec<Box<dyn Shard>>,
     limits: AlertLimits,
-    errors: FlowErrors,
+    errors: RunErrors,
+    /// The flows that were ever inserted.
+    inserted: FlowSet,
+    census: Census,
+    marked: MarkedStates,
     /// Alerts shown less those that an exact table would have shown, by rule and flow. Zeros are
     /// not kept.
     surplus: HashMap<(RuleId, u32), i64>,
@@ -46,8 +51,10 @@ pub struct StoreRunner<'a> {
 /// What one run found.
 #[derive(Debug)]
 pub struct StoreResult {
-    /// Errors by kind and flow.
-    pub errors: FlowErrors,
+    /// Errors by kind; lookups and `flows_total` are not set.
+    pub errors: Errors,
+    /// What was answered at the end of the trace.
+    pub census: Census,
     /// How the alerts differ from those of an exact table.
     pub alerts: AlertDifference,
     /// Step by step.
@@ -70,7 +77,10 @@ impl<'a> StoreRunner<'a> {
             half_open: plan.active.rules.machine.half_open(),
             shards: build_shards(&run.store, keyer.is_directed())?,
             limits: AlertLimits::new(Arc::clone(&plan.active), keyer.hash_key),
-            errors: FlowErrors::default(),
+            errors: RunErrors::default(),
+            inserted: FlowSet::default(),
+            census: Census::default(),
+            marked: MarkedStates::of(&plan.active.rules),
             surplus: HashMap::new(),
             timeline: Timeline::default(),
             since_sweep: 0,
@@ -83,10 +93,10 @@ impl<'a> StoreRunner<'a> {
         })
     }
 
-    /// Drives one shard through its events of a batch.
-    fn drive_shard(&mut self, number: usize, batch: &CompareBatch) {
-        let Some(seed) = batch.seeds.get(self.seed) else { return };
-        let (plan, shown) = (self.plan, self.plan.active.shown);
+    /// Drives one shard through its events of a batch. Returns how many answers were wrong.
+    fn drive_shard(&mut self, number: usize, batch: &CompareBatch) -> u64 {
+        let Some(seed) = batch.seeds.get(self.seed) else { return 0 };
+        let (plan, shown) = (self.plan, self.plan.active.shown_by_shards());
         let work = ShardWork {
             events: seed.events.of_shard(number),
             packets: batch.packets.as_slice(),
@@ -100,12 +110,23 @@ impl<'a> StoreRunner<'a> {
         if let Some(shard) = self.shards.get_mut(number) {
             shard.process(&work, &mut self.output);
         }
+        let mut wrong = 0;
         for (&event, answer) in work.events.iter().zip(&self.output.answers) {
             let Some(truth) = batch.truth.get(event.index as usize) else { continue };
             if answer.answer != truth.answer
                 && let Some(kind) = ErrorKind::of(answer.answer, truth.answer)
             {
-                self.errors.count(truth.flow, kind);
+                wrong += 1;
+                if event.epoch >= batch.counted_from {
+                    self.errors.count(truth.flow, kind);
+                }
+            }
+            let (basis, next) = match self.open_loop {
+                true => (truth.answer, truth.outcome.next),
+                false => (answer.answer, answer.outcome.next),
+            };
+            if basis == Lookup::Absent && matches!(next, Next::Go(_)) {
+                self.inserted.insert(truth.flow);
             }
             let alerts = answer.outcome.alerts.union(truth.outcome.alerts);
             if !alerts.intersection(shown).is_empty() {
@@ -113,17 +134,32 @@ impl<'a> StoreRunner<'a> {
                 self.alerts.push(EventAlerts { event, alerts });
             }
         }
+        wrong
+    }
+
+    /// Asks about flows at the end of the trace.
+    fn take_census(&mut self, batch: &CompareBatch) {
+        let Some(seed) = batch.seeds.get(self.seed) else { return };
+        for (question, &id) in batch.census.iter().zip(&seed.asked) {
+            let Some(shard) = self.shards.get_mut(id.shard()) else { continue };
+            let answer = shard.ask(id, question.key, batch.epoch);
+            self.census.count(question, answer, &self.inserted, &self.marked);
+        }
     }
 
     /// Shows what the limits admit, and notes what an exact table would not have shown, and what
     /// only it would have.
     fn compare_alerts(&mut self, batch: &CompareBatch, packets: &[Packet]) {
+        let is_warm_up = batch.epoch < batch.counted_from;
         let exact = batch.seeds.get(self.seed).map_or(&[][..], |seed| &seed.admitted);
         let mut exact = exact.iter().copied().peekable();
         let surplus = &mut self.surplus;
         admitted(&mut self.limits, packets, &mut self.alerts, |index, shown: RuleSet| {
             let same = exact.next_if(|(exact, _)| *exact == index);
             let exact = same.map_or(RuleSet::EMPTY, |(_, rules)| rules);
+            if is_warm_up {
+                return;
+            }
             let flow = batch.truth.get(index as usize).map_or(0, |truth| truth.flow);
             for (rules, sign) in [(shown.without(exact), 1), (exact.without(shown), -1)] {
                 for rule in rules.iter() {
@@ -162,7 +198,8 @@ impl<'a> StoreRunner<'a> {
     pub fn finish(&mut self, last: Epoch) -> StoreResult {
         let stats = self.measure_fill(last);
         StoreResult {
-            errors: std::mem::take(&mut self.errors),
+            errors: self.errors.errors(),
+            census: self.census,
             alerts: self.surplus.values().copied().collect(),
             timeline: std::mem::take(&mut self.timeline),
             stats,
@@ -177,16 +214,14 @@ impl Stage for StoreRunner<'_> {
 
     fn process(&mut self, batch: &CompareBatch, _output: &mut ()) {
         let start = (self.plan.stopwatch)();
-        let errors_before = self.errors.total();
+        self.take_census(batch);
         self.alerts.clear();
-        for shard in 0..FlowId::SHARDS {
-            self.drive_shard(shard, batch);
-        }
+        let wrong: u64 = (0..FlowId::SHARDS).map(|shard| self.drive_shard(shard, batch)).sum();
         let packets = batch.packets.as_slice();
         self.compare_alerts(batch, packets);
         let counts = self.timeline.at(batch.step);
         counts.lookups += packets.len() as u64;
-        counts.errors += self.errors.total() - errors_before;
+        counts.errors += wrong;
         self.since_sweep += packets.len() as u64;
         if batch.ends_step && !packets.is_empty() && self.may_sweep() {
             self.measure_fill(batch.epoch);

@@ -241,12 +241,16 @@ impl Theory {
             .then(|| Rc::clone(self.masks.get_or_init(|| Rc::new(Masks::new()))));
         let states = traffic.mix.states();
         let kept = match self.sbf_rules {
-            SbfRules::Stateful => traffic.kept,
+            SbfRules::Stateful | SbfRules::NoCounters => traffic.kept,
             SbfRules::PaperKbf => 0.0,
+        };
+        let sbf_errors = match self.sbf_rules {
+            SbfRules::NoCounters => sbf::errors_without_counters,
+            SbfRules::Stateful | SbfRules::PaperKbf => sbf::errors_of_changing_flows,
         };
         move |cells: &FlowCells| match of.backend {
             Backend::Dbf => dbf::errors(cells, states),
-            Backend::Sbf => sbf::errors_of_changing_flows(cells, &traffic.mix, kept),
+            Backend::Sbf => sbf_errors(cells, &traffic.mix, kept),
             Backend::Kbf => kbf_errors.as_ref().map(|errors| errors(cells)).unwrap_or_default(),
             Backend::Bhbf | Backend::Exact | Backend::Fcf => {
                 masks.as_ref().map(|masks| masks.errors(cells, states)).unwrap_or_default()

@@ -4,20 +4,20 @@
 use std::collections::HashMap;
 use std::ops::AddAssign;
 
-use super::super::batch::{Event, Marks};
+use super::super::batch::Event;
 use super::super::build::build_shards;
 use super::super::clock::Tick;
 use super::super::shard::PacketKey;
 use super::super::shard::{Shard, ShardOutput, ShardWork, Wanted};
-use super::flows::{TRAINS, sharing_cells, sharing_windows};
+use super::flows::{sharing_cells, sharing_windows};
 use super::reference::{Alerted, Answered, Reference};
-use super::{FEW_STATES, KEYER, MANY_STATES, event, random_flags, rules, shard_rules};
-use crate::flow::{Direction, FlowKey, Packet};
-use crate::machine::{Machine, Next, Rules};
+use super::traffic::Traffic;
+use super::{FEW_STATES, KEYER, MANY_STATES, rules, shard_rules};
+use crate::flow::{FlowKey, Packet};
+use crate::machine::{Next, Rules};
 use acsm_filters::{
     Backend, Bhbf, BhbfRule, Budget, Dbf, Epoch, Exact, Expire, Fcf, FlowId, HALVES, Kbf, KbfRule,
-    LayoutKind, Lookup, Random, Recycling, STAMPS, Sbf, SbfRule, Sizing, State, Store, StoreSpec,
-    UNTIMED,
+    LayoutKind, Lookup, Random, Recycling, STAMPS, Sbf, SbfRule, Sizing, Store, StoreSpec, UNTIMED,
 };
 
 const EVENTS: usize = 5000;
@@ -69,70 +69,6 @@ const MODES: [Mode; ROUNDS as usize] = [
     Mode { open_loop: false, touch_absent: true },
     Mode { open_loop: true, touch_absent: true },
 ];
-
-/// Events of trains of flows, with the time that passes.
-struct Traffic<'a> {
-    flows: &'a [(FlowId, Packet)],
-    random: Random,
-    tick: Tick,
-    made: u64,
-    /// The states of flows by a machine that never errs or ages.
-    truth: HashMap<FlowId, State>,
-}
-
-impl Traffic<'_> {
-    fn flow(&mut self) -> (FlowId, Packet) {
-        let count = self.flows.len() as u64;
-        let flow = match self.random.below(8) {
-            0 => self.random.below(count),
-            _ => self.made / 40 + self.random.below(TRAINS),
-        };
-        self.flows[(flow % count) as usize]
-    }
-
-    fn event(&mut self, index: usize) -> (Event, Packet) {
-        self.made += 1;
-        match self.random.below(600) {
-            0 => self.tick = Tick { epoch: Epoch(self.tick.epoch.0 + 1), is_late: false },
-            1 => {
-                let epochs = self.random.below(5) as u32;
-                self.tick = Tick { epoch: Epoch(self.tick.epoch.0 + epochs), is_late: false };
-            }
-            2..6 => self.tick.is_late = true,
-            _ => {}
-        }
-        let (id, packet) = self.flow();
-        let flags = random_flags(&mut self.random);
-        let event = Event { id, flags, ..event(&packet, index, self.tick) };
-        let way = [Direction::Forward, Direction::Backward][self.random.below(2) as usize];
-        let marks = event.marks.with(Marks::BACKWARD, way == Direction::Backward);
-        let marks = marks.with(Marks::HAS_DATA, self.random.below(2) == 0);
-        (Event { marks, ..event }, packet)
-    }
-
-    /// The true answer for an event, now and then a wrong one.
-    fn given(&mut self, machine: &Machine, event: &Event) -> Lookup {
-        let truth = self.truth.get(&event.id).map_or(Lookup::Absent, |&s| Lookup::Known(s));
-        match event.step(machine, truth).next {
-            Next::Keep => {}
-            Next::Go(state) => {
-                self.truth.insert(event.id, state);
-            }
-            Next::Delete => {
-                self.truth.remove(&event.id);
-            }
-        }
-        match self.random.below(20) {
-            0 => Lookup::Absent,
-            1 => Lookup::DontKnow,
-            2 => {
-                let states = machine.states().len() as u64;
-                Lookup::Known(State::new(self.random.below(states) as usize).unwrap())
-            }
-            _ => truth,
-        }
-    }
-}
 
 /// A shard with the cache beside the plain loop.
 struct Pair<'a, S: Store> {

@@ -5,6 +5,7 @@ mod lookup_cache;
 mod pool;
 mod reference;
 mod shadow;
+mod traffic;
 
 use super::batch::{Event, Marks, PacketContext};
 use super::clock::Tick;

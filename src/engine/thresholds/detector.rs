@@ -5,76 +5,43 @@ mod tests;
 
 use std::slice;
 
-use super::pending::{FirstKind, FirstPacket, PendingFirstPackets};
-use super::rule_counters::{RuleCounters, ThresholdHit};
+use super::decided::Decided;
+use super::fates::Failure;
+use super::hit::ThresholdHit;
+use super::limits::{Losses, SketchLimits};
+use super::pending::PendingFirstPackets;
+use super::rule_counters::RuleCounters;
+use super::services::Services;
 use super::tuples::{SeenTuples, TupleHasher};
 use crate::flow::{Packet, TcpFlags};
-use crate::machine::{Counted, ThresholdRule};
+use crate::machine::{Counted, DecidedRule, OddFlags, ThresholdRule};
 use crate::seed::Seed;
-use crate::time::{NANOS_PER_SEC, Timestamp};
+use crate::time::Timestamp;
 use acsm_filters::memory::Arena;
 
+/// How much longer 5-tuples are known than seen.
+const KNOWN_PERIODS: u64 = 30;
+
 /// The memory of the shipped rules by default; others may take more or less.
-const TABLES_BYTES: usize = 7 << 20;
-
-/// How much memory the sketches take, and how long they remember.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SketchLimits {
-    /// First packets pending at once.
-    pub pending: usize,
-    /// Keys counted at once, for each rule.
-    pub keys_per_rule: usize,
-    /// 5-tuples remembered as seen: between one and two times this number.
-    pub recent_tuples: usize,
-    /// How long a 5-tuple is remembered as seen: between one and two times this long.
-    pub recent_nanos: u64,
-    /// Time limit for the answer to a first packet, and for the ACK after a SYN.
-    pub answer_nanos: u64,
-}
-
-/// About 7 MiB with the shipped rules.
-impl Default for SketchLimits {
-    fn default() -> Self {
-        SketchLimits {
-            pending: 1 << 15,
-            keys_per_rule: 1 << 11,
-            recent_tuples: 1 << 18,
-            recent_nanos: 60 * NANOS_PER_SEC,
-            answer_nanos: 5 * NANOS_PER_SEC,
-        }
-    }
-}
-
-/// What was not counted for lack of memory, or not reported.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Losses {
-    /// First packets that were not watched because too many were pending.
-    pub unwatched: u64,
-    /// Keys whose counts were evicted by other keys.
-    pub evicted_keys: u64,
-    /// Events counted during cool-downs, without a report.
-    pub suppressed: u64,
-}
-
-impl std::ops::AddAssign for Losses {
-    fn add_assign(&mut self, other: Losses) {
-        self.unwatched += other.unwatched;
-        self.evicted_keys += other.evicted_keys;
-        self.suppressed += other.suppressed;
-    }
-}
+const TABLES_BYTES: usize = 12 << 20;
 
 /// Counts packets against threshold rules. See the module's documentation.
 #[derive(Debug)]
 pub struct Thresholds {
-    hasher: TupleHasher,
-    seen: SeenTuples,
-    pending: PendingFirstPackets,
-    rules: RuleCounters,
-    answer_nanos: u64,
-    now_nanos: u64,
+    pub(super) hasher: TupleHasher,
+    pub(super) seen: SeenTuples,
+    pub(super) pending: PendingFirstPackets,
+    pub(super) rules: RuleCounters,
+    pub(super) services: Services,
+    pub(super) odd_flags: OddFlags,
+    pub(super) decided: Decided,
+    /// 5-tuples of longer ago: a packet of one of them belongs to a connection that was idle.
+    pub(super) known: SeenTuples,
+    pub(super) keys_per_rule: usize,
+    pub(super) answer_nanos: u64,
+    pub(super) now_nanos: u64,
     /// Not later than the next deadline.
-    next_deadline_nanos: u64,
+    pub(super) next_deadline_nanos: u64,
 }
 
 /// A packet's 5-tuple, hashed ahead of its turn.
@@ -84,17 +51,6 @@ pub struct PreparedTuple(u64);
 impl PreparedTuple {
     /// A placeholder.
     pub const NOTHING: PreparedTuple = PreparedTuple(0);
-}
-
-/// Why a first packet failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Failure {
-    /// The other end sent RST.
-    Refused,
-    /// No answer within the time limit.
-    TimedOut,
-    /// Its sender took it back with RST.
-    Aborted,
 }
 
 impl Thresholds {
@@ -107,6 +63,15 @@ impl Thresholds {
             seen: SeenTuples::new_in(&arena, limits.recent_tuples, limits.recent_nanos),
             pending: PendingFirstPackets::new_in(&arena, limits.pending),
             rules: RuleCounters::new_in(&arena, rules, limits.keys_per_rule, hasher),
+            services: Services::new_in(&arena, rules, limits.keys_per_rule, hasher),
+            odd_flags: OddFlags::default(),
+            decided: Decided::new(limits.recent_nanos),
+            known: SeenTuples::new_in(
+                &arena,
+                2 * limits.recent_tuples,
+                limits.recent_nanos.saturating_mul(KNOWN_PERIODS),
+            ),
+            keys_per_rule: limits.keys_per_rule,
             answer_nanos: limits.answer_nanos,
             now_nanos: 0,
             next_deadline_nanos: 0,
@@ -145,7 +110,7 @@ impl Thresholds {
             if is_ordinary(packet.flags) && self.seen.is_settled(hash) {
                 continue;
             }
-            let seen = self.seen.touch(hash);
+            let seen = self.seen.touch(hash) || self.known.touch(hash);
             let ordinary = is_ordinary(packet.flags) && (seen || packet.payload_bytes > 0);
             if !ordinary || self.pending.may_hold(hash) {
                 self.examine(packet, hash, seen, &mut |hit| fired(at, hit));
@@ -187,35 +152,54 @@ impl Thresholds {
     /// Handles deadlines up to `now` while no packet arrives. Time itself stays that of the last
     /// packet, so that a replay of the same packets has the same result.
     pub fn idle(&mut self, now: Timestamp, fired: &mut impl FnMut(ThresholdHit)) {
-        while let Some(first) = self.pending.pop_due(now.as_nanos()) {
-            fail(&mut self.rules, first, Failure::TimedOut, first.due_nanos, fired);
+        self.time_out(now.as_nanos(), fired);
+        self.rules.cases.check(now.as_nanos(), fired);
+    }
+
+    /// First packets whose deadlines are over.
+    fn time_out(&mut self, now_nanos: u64, fired: &mut impl FnMut(ThresholdHit)) {
+        while let Some(&first) = self.pending.pop_due(now_nanos) {
+            self.fail(&first, Failure::TimedOut, first.due_nanos, fired);
         }
     }
 
     /// Replaces the rules. Rules that stay the same keep their counts.
     pub fn set_rules(&mut self, rules: &[ThresholdRule]) {
         self.rules.set_rules(&Arena::default(), rules);
+        self.services.set_rules(&Arena::default(), rules, self.keys_per_rule);
+    }
+
+    /// Replaces the rules about packets of no connection.
+    pub fn set_decided(&mut self, rules: &[DecidedRule]) {
+        self.decided.set_rules(rules);
+    }
+
+    /// Sets which flags no honest stack sends.
+    pub fn set_odd_flags(&mut self, odd_flags: OddFlags) {
+        self.odd_flags = odd_flags;
     }
 
     /// Lets all pending first packets time out: the end of the last file.
     pub fn finish(&mut self, fired: &mut impl FnMut(ThresholdHit)) {
-        while let Some(first) = self.pending.pop_due(u64::MAX) {
-            fail(&mut self.rules, first, Failure::TimedOut, first.due_nanos, fired);
-        }
+        self.time_out(u64::MAX, fired);
+        self.decided.finish(fired);
+        self.rules.cases.finish(fired);
     }
 
     /// What was not counted or not reported so far.
     pub fn losses(&self) -> Losses {
         Losses {
             unwatched: self.pending.unwatched(),
-            evicted_keys: self.rules.evicted_keys(),
+            evicted_keys: self.rules.evicted_keys() + self.services.evicted,
             suppressed: self.rules.suppressed(),
         }
     }
 
     /// Bytes allocated; constant as long as the rules are.
     pub fn memory_bytes(&self) -> usize {
-        self.seen.memory_bytes() + self.pending.memory_bytes() + self.rules.memory_bytes()
+        let tables =
+            self.seen.memory_bytes() + self.known.memory_bytes() + self.pending.memory_bytes();
+        tables + self.rules.memory_bytes() + self.services.memory_bytes()
     }
 
     /// Sets the time; returns whether a deadline has passed.
@@ -227,87 +211,32 @@ impl Thresholds {
 
     #[cold]
     fn handle_deadlines(&mut self, fired: &mut impl FnMut(ThresholdHit)) {
-        while let Some(first) = self.pending.pop_due(self.now_nanos) {
-            fail(&mut self.rules, first, Failure::TimedOut, first.due_nanos, fired);
+        self.time_out(self.now_nanos, fired);
+        if self.now_nanos >= self.rules.cases.next_check_nanos() {
+            self.rules.cases.check(self.now_nanos, fired);
         }
         if self.now_nanos >= self.seen.rotate_at_nanos() {
             self.seen.rotate(self.now_nanos);
+            self.rules.forget_sources();
+            self.decided.begin(self.now_nanos);
+            self.decided.pass_to(self.now_nanos, fired);
         }
-        self.next_deadline_nanos = self.seen.rotate_at_nanos();
+        if self.now_nanos >= self.known.rotate_at_nanos() {
+            self.known.rotate(self.now_nanos);
+        }
+        let next = self.seen.rotate_at_nanos().min(self.rules.cases.next_check_nanos());
+        self.next_deadline_nanos = next;
         if let Some(next) = self.pending.next_due() {
             self.next_deadline_nanos = self.next_deadline_nanos.min(next.due_nanos);
             self.rules.prefetch(&next.packet);
         }
     }
 
-    /// A packet whose 5-tuple may have a pending first packet.
-    #[inline(never)]
-    fn examine(
-        &mut self,
-        packet: &Packet,
-        hash: u64,
-        seen: bool,
-        fired: &mut impl FnMut(ThresholdHit),
-    ) {
-        if may_end(packet.flags) {
-            self.count_endings(packet, hash, seen, fired);
-        }
-        let Some((found, first)) = self.pending.find(hash) else {
-            self.begin(packet, hash, seen);
-            return;
-        };
-        let same_sender = first.forward == self.hasher.is_forward(packet);
-        let (reset, ack) = (packet.flags.has(TcpFlags::RST), packet.flags.has(TcpFlags::ACK));
-        let synack = packet.flags.has(SYN_ACK);
-        let failure = match (first.kind, same_sender) {
-            (FirstKind::Syn, true) if reset => Some(Failure::Aborted),
-            (FirstKind::Syn, false) if reset && !first.answered => Some(Failure::Refused),
-            (FirstKind::Syn, false) => {
-                first.answered = true;
-                return;
-            }
-            (FirstKind::Syn, true) if !ack => return,
-            (FirstKind::Flagless, true) if !ack => return,
-            (FirstKind::SynAck, true) if synack || reset => return,
-            (_, false) if reset => Some(Failure::Refused),
-            _ => None,
-        };
-        let first = self.pending.remove(found);
-        if let (Some(first), Some(failure)) = (first, failure) {
-            fail(&mut self.rules, first, failure, self.now_nanos, fired);
-        }
-    }
-
-    /// Adds a first packet to the pending ones, if it is of a kind that needs an answer.
-    #[inline(never)]
-    fn begin(&mut self, packet: &Packet, hash: u64, seen: bool) {
-        let flags = packet.flags;
-        let kind = match (flags.has(TcpFlags::SYN), flags.has(TcpFlags::ACK)) {
-            _ if flags.has(TcpFlags::RST) => return,
-            (true, false) => FirstKind::Syn,
-            (false, false) => FirstKind::Flagless,
-            (true, true) if !seen => FirstKind::SynAck,
-            (false, true) if !seen && packet.payload_bytes == 0 => FirstKind::BareAck,
-            _ => return,
-        };
-        let due_nanos = self.now_nanos.saturating_add(self.answer_nanos);
-        self.next_deadline_nanos = self.next_deadline_nanos.min(due_nanos);
-        self.seen.unsettle(hash);
-        self.pending.insert(FirstPacket {
-            hash,
-            packet: *packet,
-            kind,
-            forward: self.hasher.is_forward(packet),
-            answered: false,
-            due_nanos,
-        });
-    }
-
     /// Counts RST and FIN that are stray or repeated. The regular end of a connection is not counted:
     /// up to three of a kind in each direction of a known 5-tuple, which allows for retransmissions,
     /// for captures that see packets twice and for reused ports.
     #[inline(never)]
-    fn count_endings(
+    pub(super) fn count_endings(
         &mut self,
         packet: &Packet,
         hash: u64,
@@ -321,7 +250,7 @@ impl Thresholds {
                     self.seen.touch(nth)
                 });
                 if !seen || repeated {
-                    self.rules.count(counted, packet, self.now_nanos, fired);
+                    self.count(counted, packet, fired);
                 }
             }
         }
@@ -334,37 +263,13 @@ impl Thresholds {
     }
 }
 
-/// Counts a first packet that failed.
-#[inline(never)]
-fn fail(
-    rules: &mut RuleCounters,
-    first: &FirstPacket,
-    failure: Failure,
-    at_nanos: u64,
-    fired: &mut impl FnMut(ThresholdHit),
-) {
-    let mut count = |counted| rules.count(counted, &first.packet, at_nanos, fired);
-    if first.kind == FirstKind::SynAck {
-        return count(Counted::UnsolicitedSynAcks);
-    }
-    count(Counted::Destinations);
-    if !first.answered && failure != Failure::Aborted {
-        count(Counted::UnansweredPorts);
-    }
-    if first.kind == FirstKind::Syn && failure != Failure::Refused {
-        count(Counted::HalfOpen);
-    }
-}
-
 /// Flags that end a connection, and the events that stray or repeated ones are.
 const ENDINGS: [(TcpFlags, Counted); 2] =
     [(TcpFlags::RST, Counted::Resets), (TcpFlags::FIN, Counted::Fins)];
 
-const SYN_ACK: TcpFlags = TcpFlags::SYN.with(TcpFlags::ACK);
-
 /// Whether any of the [`ENDINGS`] is set.
 #[inline]
-fn may_end(flags: TcpFlags) -> bool {
+pub(super) fn may_end(flags: TcpFlags) -> bool {
     flags.0 & (TcpFlags::RST.0 | TcpFlags::FIN.0) != 0
 }
 

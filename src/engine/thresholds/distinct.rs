@@ -58,6 +58,11 @@ impl Bitmap {
         estimate_of(self.set_bits())
     }
 
+    /// The estimate for this many set bits.
+    pub fn estimate_of(set_bits: u32) -> u64 {
+        estimate_of(set_bits.min(BITMAP_BITS))
+    }
+
     /// The least number of set bits at which the estimate reaches `count`; `u32::MAX` if none.
     pub fn bits_for(count: u64) -> u32 {
         (0..=BITMAP_BITS).find(|&set| estimate_of(set) >= count).unwrap_or(u32::MAX)

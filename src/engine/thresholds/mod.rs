@@ -23,18 +23,38 @@
 //! | `detector` | what a packet counts as: half-open, attempt, stray or repeated ending |
 //! | `pending` | first packets that wait for an answer |
 //! | `tuples` | 5-tuples that were seen |
-//! | `rule_counters` | which rule counts what, by which key |
-//! | `window_counts` | counts per key in a window, in fixed memory, and the cool-down of each key |
+//! | `first_packets` | what a packet is for its 5-tuple: an answer, the end of a handshake, a first packet |
+//! | `fates` | what the next packets make of a first packet |
+//! | `rule_counters`, `rule_counter` | which rule counts what, by which key |
+//! | `services`, `account` | SYNs and connections per (destination, port) |
+//! | `cases` | what is known of a key since its count was reached |
+//! | `failures` | the latest first packets that failed |
+//! | `decided` | rules about packets of no connection |
+//! | `window_counts`, `slice_counters` | counts per key in a window, in fixed memory, and the cool-down of each key |
 //! | [`distinct`] | distinct counts |
+//! | `hit` | what is reported: [`ThresholdHit`], with the [`Evidence`] of its case |
+//! | `limits` | how much memory it takes |
 //! | `stage` | the detector in the pool of a run |
 
+mod account;
+mod cases;
+mod decided;
 mod detector;
 pub mod distinct;
+mod failures;
+mod fates;
+mod first_packets;
+mod hit;
+mod limits;
 mod pending;
+mod rule_counter;
 mod rule_counters;
+mod services;
+mod slice_counters;
 pub(super) mod stage;
 mod tuples;
 mod window_counts;
 
-pub use detector::{Losses, PreparedTuple, SketchLimits, Thresholds};
-pub use rule_counters::ThresholdHit;
+pub use detector::{PreparedTuple, Thresholds};
+pub use hit::{Evidence, HitStage, ThresholdHit};
+pub use limits::{Losses, SketchLimits};

@@ -8,6 +8,7 @@
 //! capacity is sampled evenly over time, and so is the traffic beside it. First packets that are not
 //! watched are counted.
 
+use super::services::ServiceAt;
 use crate::flow::Packet;
 use acsm_filters::memory::prefetch;
 use acsm_filters::memory::{Arena, Table};
@@ -27,6 +28,8 @@ pub(super) enum FirstKind {
     BareAck,
     /// SYN+ACK without a SYN before it in the capture.
     SynAck,
+    /// A connection whose handshake was completed, until it has data.
+    Opened,
 }
 
 /// A pending first packet, and whether the other end has answered.
@@ -39,6 +42,12 @@ pub(super) struct FirstPacket {
     pub forward: bool,
     /// Whether the other end sent anything but RST.
     pub answered: bool,
+    /// The sum of the numbers of the SYN+ACK that answered, if one did.
+    pub granted_sum: Option<u32>,
+    /// The account of the service that was asked.
+    pub service: ServiceAt,
+    /// How many first packets it stands for, where only a sample is watched.
+    pub amount: u32,
     /// The deadline for its answer.
     pub due_nanos: u64,
 }
@@ -137,15 +146,21 @@ impl PendingFirstPackets {
         Some((found, first))
     }
 
+    /// The packet that was found.
+    pub fn get(&self, found: Found) -> Option<&FirstPacket> {
+        self.first_at(found.slot)
+    }
+
     /// Adds a first packet. Its 5-tuple must have none pending, and its deadline must not be earlier
-    /// than that of any other.
-    pub fn insert(&mut self, first: FirstPacket) {
+    /// than that of any other. Returns whether it is watched.
+    pub fn insert(&mut self, mut first: FirstPacket) -> bool {
         let slot = self.free;
-        let watched = self.admits(&first);
-        let Some(place) = self.slots.get_mut(slot as usize).filter(|_| watched) else {
+        let amount = self.admits(&first);
+        let Some(place) = self.slots.get_mut(slot as usize).filter(|_| amount > 0) else {
             self.unwatched += 1;
-            return;
+            return false;
         };
+        first.amount = amount;
         self.count += 1;
         self.free = place.newer;
         *place = Slot { first: Some(first), older: self.newest, newer: NONE };
@@ -164,6 +179,26 @@ impl PendingFirstPackets {
         }
         let counter = &mut self.filter[filter_at(first.hash)];
         *counter = counter.saturating_add(1);
+        true
+    }
+
+    /// Watches a packet that was found for longer, until a deadline that is not earlier than any other.
+    pub fn renew(&mut self, found: Found, kind: FirstKind, due_nanos: u64) {
+        let slot = found.slot;
+        let Some(place) = self.slots.get_mut(slot as usize) else { return };
+        if let Some(first) = &mut place.first {
+            (first.kind, first.due_nanos) = (kind, due_nanos);
+        }
+        let (older, newer) = (place.older, place.newer);
+        if newer == NONE {
+            return;
+        }
+        (place.older, place.newer) = (self.newest, NONE);
+        self.unlink(older, newer);
+        if let Some(newest) = self.slots.get_mut(self.newest as usize) {
+            newest.newer = slot;
+        }
+        self.newest = slot;
     }
 
     /// Removes the packet that was found, and returns it.
@@ -186,18 +221,20 @@ impl PendingFirstPackets {
         self.remove(found)
     }
 
-    /// Whether a first packet is watched: all while more than a quarter is free, 1 in 4 with a quarter
+    /// Which share of first packets is watched, as how many each stands for; 0 if this one is not watched.
+    /// All are while more than a quarter is free, 1 in 4 with a quarter
     /// free, 1 in 16 with an eighth, … Bare ACKs, which are frequent at the start of a capture, get
     /// a quarter of the slots.
-    fn admits(&self, first: &FirstPacket) -> bool {
+    fn admits(&self, first: &FirstPacket) -> u32 {
         let capacity = self.slots.len();
         let room = if first.kind == FirstKind::BareAck { capacity / 4 } else { capacity };
         let free = room.saturating_sub(self.count).max(1);
         if free > room / 4 {
-            return true;
+            return 1;
         }
-        let halvings = (room / (2 * free)).checked_ilog2().unwrap_or(0);
-        first.hash.rotate_left(8) & ((1 << (2 * halvings)) - 1) == 0
+        let halvings = (room / (2 * free)).checked_ilog2().unwrap_or(0).min(15);
+        let is_taken = first.hash.rotate_left(8) & ((1 << (2 * halvings)) - 1) == 0;
+        u32::from(is_taken) << (2 * halvings)
     }
 
     fn first_at(&self, slot: u32) -> Option<&FirstPacket> {
@@ -242,14 +279,8 @@ impl PendingFirstPackets {
         }
     }
 
-    /// Unlinks a slot and frees it. Its content stays until the slot is used again.
-    fn release(&mut self, slot: u32) -> Option<&FirstPacket> {
-        let place = self.slots.get_mut(slot as usize)?;
-        let hash = place.first.as_ref()?.hash;
-        let (older, newer) = (place.older, place.newer);
-        place.newer = self.free;
-        self.free = slot;
-        self.count -= 1;
+    /// Links the neighbours of a slot to each other.
+    fn unlink(&mut self, older: u32, newer: u32) {
         match self.slots.get_mut(older as usize) {
             Some(older) => older.newer = newer,
             None => self.oldest = newer,
@@ -258,6 +289,17 @@ impl PendingFirstPackets {
             Some(newer) => newer.older = older,
             None => self.newest = older,
         }
+    }
+
+    /// Unlinks a slot and frees it. Its content stays until the slot is used again.
+    fn release(&mut self, slot: u32) -> Option<&FirstPacket> {
+        let place = self.slots.get_mut(slot as usize)?;
+        let hash = place.first.as_ref()?.hash;
+        let (older, newer) = (place.older, place.newer);
+        place.newer = self.free;
+        self.free = slot;
+        self.count -= 1;
+        self.unlink(older, newer);
         let counter = &mut self.filter[filter_at(hash)];
         // A saturated counter has lost its count: it stays.
         *counter -= u8::from((1..u8::MAX).contains(counter));
@@ -303,6 +345,9 @@ mod tests {
             kind: FirstKind::Syn,
             forward: true,
             answered: false,
+            granted_sum: None,
+            service: ServiceAt(0),
+            amount: 1,
             due_nanos,
         }
     }

@@ -1,52 +1,30 @@
 //! Threshold rules: which events each one counts, for which key, and the hit when its count is
 //! reached.
 
-use std::net::{IpAddr, Ipv6Addr};
-
-use super::distinct::{Bitmap, Sampling};
+use super::cases::{CaseId, Cases};
+use super::failures::RecentFailures;
+use super::hit::ThresholdHit;
+use super::rule_counter::{Event, RuleCounter};
 use super::tuples::TupleHasher;
-use super::window_counts::{Events, KeyTable, Reached, Trigger};
 use crate::flow::Packet;
-use crate::machine::{Counted, RuleId, ThresholdKey, ThresholdRule};
-use crate::time::Timestamp;
+use crate::machine::{Counted, ThresholdKey, ThresholdRule};
 use acsm_filters::memory::Arena;
-
-/// A rule's count was reached.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ThresholdHit {
-    /// Which rule.
-    pub rule: RuleId,
-    /// When: the time of a packet, or the time limit of a missing answer.
-    pub time: Timestamp,
-    /// The source address, if the rule counts per source.
-    pub source: Option<IpAddr>,
-    /// The destination address, if the rule counts per destination.
-    pub destination: Option<IpAddr>,
-    /// The packet that completed the count: for scans and floods, a first packet that failed.
-    pub packet: Packet,
-    /// The count in the window: a lower bound, apart from the error of distinct counts.
-    pub count: u64,
-    /// Events counted during the cool-down since the last hit for this key.
-    pub suppressed: u64,
-}
-
-/// The counts of a rule, by key.
-#[derive(Debug)]
-enum Keys {
-    Events(KeyTable<Events>),
-    Distinct(KeyTable<Bitmap>, Sampling),
-}
 
 /// All rules and their counts.
 #[derive(Debug)]
 pub(super) struct RuleCounters {
-    /// By the kind of event that they count.
+    /// By the kind of event that they count; of the same key, the shortest window first.
     by_counted: [Vec<RuleCounter>; COUNTED_KINDS],
     keys_per_rule: usize,
     hasher: TupleHasher,
+    pub cases: Cases,
+    failures: RecentFailures,
+    /// One bit for each (source, destination port) with a failed attempt, by its hash.
+    failed_sources: Box<[u64; FAILED_WORDS]>,
 }
 
-const COUNTED_KINDS: usize = Counted::UnsolicitedSynAcks as usize + 1;
+const COUNTED_KINDS: usize = Counted::OddFlagTargets as usize + 1;
+const FAILED_WORDS: usize = 128;
 
 impl RuleCounters {
     pub fn new_in(
@@ -55,8 +33,14 @@ impl RuleCounters {
         keys_per_rule: usize,
         hasher: TupleHasher,
     ) -> Self {
-        let by_counted = std::array::from_fn(|_| Vec::new());
-        let mut counters = RuleCounters { by_counted, keys_per_rule, hasher };
+        let mut counters = RuleCounters {
+            by_counted: std::array::from_fn(|_| Vec::new()),
+            keys_per_rule,
+            hasher,
+            cases: Cases::new(hasher),
+            failures: RecentFailures::new(),
+            failed_sources: Box::new([0; FAILED_WORDS]),
+        };
         counters.set_rules(arena, rules);
         counters
     }
@@ -65,32 +49,97 @@ impl RuleCounters {
     pub fn set_rules(&mut self, arena: &Arena, rules: &[ThresholdRule]) {
         let mut old: Vec<RuleCounter> =
             self.by_counted.iter_mut().flat_map(std::mem::take).collect();
-        for rule in rules {
+        for rule in
+            rules.iter().filter(|rule| rule.per != ThresholdKey::Service || counts_keys(rule))
+        {
+            let Some(counters) = self.by_counted.get_mut(rule.counted as usize) else { continue };
+            // Rules about flags share a count: the packet decides which of them it is.
+            if rule.counted == Counted::OddFlagTargets && !counters.is_empty() {
+                continue;
+            }
             let counter = match old.iter().position(|old| old.rule == *rule) {
                 Some(at) => old.swap_remove(at),
                 None => RuleCounter::new_in(arena, *rule, self.keys_per_rule, self.hasher),
             };
-            if let Some(counters) = self.by_counted.get_mut(rule.counted as usize) {
-                counters.push(counter);
-            }
+            counters.push(counter);
+            counters.sort_by_key(|counter| {
+                (counter.rule.per != ThresholdKey::WidePrefix, counter.rule.window_nanos)
+            });
         }
     }
 
-    /// Counts an event of a packet, by all rules that count events of this kind.
+    /// Counts an event, by all rules that count events of this kind. Returns whether the key of one of
+    /// them is hot: its count was reached now or a short while ago.
     #[inline]
     pub fn count(
         &mut self,
         counted: Counted,
-        packet: &Packet,
-        at_nanos: u64,
+        event: &Event<'_>,
         fired: &mut impl FnMut(ThresholdHit),
-    ) {
-        let Some(rules) = self.by_counted.get_mut(counted as usize) else { return };
+    ) -> bool {
+        let Some(rules) = self.by_counted.get_mut(counted as usize) else { return false };
         for rule in rules {
-            if let Some(reached) = rule.count(packet, at_nanos) {
-                fired(rule.hit(reached, packet, at_nanos));
+            let Some((key, counting)) = rule.count(event) else { continue };
+            if counting.reached.is_some() || self.cases.is_open(counting.case) {
+                rule.follow(key, &counting, event, &mut self.cases, &self.failures, fired);
+                return true;
+            }
+            if counting.is_hot {
+                return true;
             }
         }
+        false
+    }
+
+    /// The number of distinct items that the first rule of this kind has counted for the packet's key.
+    pub fn distinct(&self, counted: Counted, packet: &Packet) -> u32 {
+        let rules = self.by_counted.get(counted as usize);
+        rules.and_then(|rules| rules.first()?.weight(packet)).unwrap_or(0)
+    }
+
+    /// Opens a case of a service, whose count is that of the hit.
+    pub fn open_service(
+        &mut self,
+        hit: ThresholdHit,
+        window_nanos: u64,
+        fired: &mut impl FnMut(ThresholdHit),
+    ) -> CaseId {
+        let to = (hit.packet.dst, hit.packet.dst_port);
+        let since = hit.time.as_nanos().saturating_sub(window_nanos);
+        let before = self.failures.since(since);
+        let before = before.filter(|p| (p.dst, p.dst_port) == to && **p != hit.packet);
+        self.cases.open(hit, hit.count, window_nanos, before, fired)
+    }
+
+    /// Remembers a first packet that failed.
+    #[inline]
+    pub fn failed(&mut self, packet: &Packet) {
+        self.failures.push(packet);
+        let bit = self.hasher.address(packet.src, u64::from(packet.dst_port));
+        self.failed_sources[bit as usize / 64 % FAILED_WORDS] |= 1 << (bit % 64);
+    }
+
+    /// Notes an attempt that succeeded, where attempts of the same source have failed.
+    #[inline]
+    pub fn succeeded(&mut self, packet: &Packet) {
+        let bit = self.hasher.address(packet.src, u64::from(packet.dst_port));
+        if self.failed_sources[bit as usize / 64 % FAILED_WORDS] >> (bit % 64) & 1 == 0 {
+            return;
+        }
+        if let Some(rules) = self.by_counted.get_mut(Counted::Destinations as usize) {
+            rules.iter_mut().for_each(|rule| rule.succeed(packet));
+        }
+    }
+
+    /// Forgets which sources had attempts that failed.
+    pub fn forget_sources(&mut self) {
+        *self.failed_sources = [0; FAILED_WORDS];
+    }
+
+    /// The count of a prefix of the destination that is under attack.
+    pub fn attacked_prefix(&self, packet: &Packet, at_nanos: u64) -> Option<u32> {
+        let rules = self.by_counted.get(Counted::IncompleteSyns as usize)?;
+        rules.iter().find_map(|rule| rule.hot_weight(packet, at_nanos))
     }
 
     /// Prefetches the counters that change if this first packet times out.
@@ -111,7 +160,8 @@ impl RuleCounters {
     }
 
     pub fn memory_bytes(&self) -> usize {
-        self.iter().map(RuleCounter::memory_bytes).sum()
+        let keys: usize = self.iter().map(RuleCounter::memory_bytes).sum();
+        keys + self.cases.memory_bytes() + self.failures.memory_bytes() + FAILED_WORDS * 8
     }
 
     fn iter(&self) -> impl Iterator<Item = &RuleCounter> {
@@ -119,121 +169,10 @@ impl RuleCounters {
     }
 }
 
-/// A rule and its counts.
-#[derive(Debug)]
-struct RuleCounter {
-    rule: ThresholdRule,
-    hasher: TupleHasher,
-    keys: Keys,
-}
-
-impl RuleCounter {
-    fn new_in(arena: &Arena, rule: ThresholdRule, keys: usize, hasher: TupleHasher) -> Self {
-        let mut trigger = Trigger {
-            count: u64::from(rule.count.max(1)),
-            window_nanos: rule.window_nanos,
-            cooldown_nanos: rule.cooldown_nanos,
-        };
-        let keys = match rule.counted {
-            Counted::UnansweredPorts | Counted::Destinations => {
-                let sampling = Sampling::for_count(rule.count);
-                trigger.count = sampling.scaled_down(trigger.count);
-                Keys::Distinct(KeyTable::new_in(arena, keys, trigger), sampling)
-            }
-            _ => Keys::Events(KeyTable::new_in(arena, keys, trigger)),
-        };
-        RuleCounter { rule, hasher, keys }
-    }
-
-    fn count(&mut self, packet: &Packet, at_nanos: u64) -> Option<Reached> {
-        let (key, item) = (self.key(packet), self.item(packet));
-        match &mut self.keys {
-            Keys::Events(keys) => keys.count(key, item, at_nanos),
-            Keys::Distinct(keys, sampling) if sampling.takes(item) => {
-                let Reached { count, suppressed } = keys.count(key, item, at_nanos)?;
-                Some(Reached { count: sampling.scale(count), suppressed })
-            }
-            Keys::Distinct(..) => None,
-        }
-    }
-
-    fn prefetch(&self, packet: &Packet) {
-        let key = self.key(packet);
-        match &self.keys {
-            Keys::Events(keys) => keys.prefetch(key),
-            Keys::Distinct(keys, _) => keys.prefetch(key),
-        }
-    }
-
-    #[cold]
-    fn hit(&self, reached: Reached, packet: &Packet, at_nanos: u64) -> ThresholdHit {
-        let (source, destination) = match self.rule.per {
-            ThresholdKey::Source | ThresholdKey::SourceAndPort => (Some(packet.src), None),
-            ThresholdKey::Destination => (None, Some(packet.dst)),
-            ThresholdKey::Pair => (Some(packet.src), Some(packet.dst)),
-        };
-        ThresholdHit {
-            rule: self.rule.rule,
-            time: Timestamp::from_nanos(at_nanos),
-            source,
-            destination,
-            packet: *packet,
-            count: reached.count,
-            suppressed: reached.suppressed,
-        }
-    }
-
-    fn evicted_keys(&self) -> u64 {
-        match &self.keys {
-            Keys::Events(keys) => keys.evicted,
-            Keys::Distinct(keys, _) => keys.evicted,
-        }
-    }
-
-    fn suppressed(&self) -> u64 {
-        match &self.keys {
-            Keys::Events(keys) => keys.suppressed,
-            Keys::Distinct(keys, _) => keys.suppressed,
-        }
-    }
-
-    fn memory_bytes(&self) -> usize {
-        match &self.keys {
-            Keys::Events(keys) => keys.memory_bytes(),
-            Keys::Distinct(keys, _) => keys.memory_bytes(),
-        }
-    }
-
-    #[inline]
-    fn key(&self, packet: &Packet) -> u64 {
-        match self.rule.per {
-            ThresholdKey::Source => self.hasher.address(packet.src, 0),
-            ThresholdKey::Destination => self.hasher.address(packet.dst, 0),
-            ThresholdKey::Pair => {
-                self.hasher.address(packet.src, self.hasher.address(packet.dst, 0))
-            }
-            ThresholdKey::SourceAndPort => {
-                self.hasher.address(packet.src, u64::from(packet.dst_port))
-            }
-        }
-    }
-
-    /// What distinct counts count; 0 for rules that count events.
-    #[inline]
-    fn item(&self, packet: &Packet) -> u64 {
-        match self.rule.counted {
-            Counted::UnansweredPorts => self.hasher.number(u64::from(packet.dst_port)),
-            Counted::Destinations => self.hasher.address(network(packet.dst), 0),
-            _ => 0,
-        }
-    }
-}
-
-/// An IPv4 host, or the /64 of an IPv6 host, which may use any address of it.
-#[inline]
-fn network(address: IpAddr) -> IpAddr {
-    match address {
-        IpAddr::V4(v4) => IpAddr::V4(v4),
-        IpAddr::V6(v6) => IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() >> 64 << 64)),
-    }
+/// Whether a rule per service counts keys, and not by the account of the service.
+fn counts_keys(rule: &ThresholdRule) -> bool {
+    !matches!(
+        rule.counted,
+        Counted::IncompleteSyns | Counted::RefusedSyns | Counted::EmptyConnections
+    )
 }

@@ -3,6 +3,7 @@
 use super::{Losses, PreparedTuple, SketchLimits, ThresholdHit, Thresholds};
 use crate::engine::active_rules::ActiveRules;
 use crate::flow::Packet;
+use crate::machine::{OddFlags, RuleKind};
 use crate::seed::Seed;
 use crate::time::Timestamp;
 
@@ -31,10 +32,18 @@ impl ThresholdStage {
     pub fn set_rules(&mut self, active: &ActiveRules) {
         let mut wanted = active.rules.thresholds.clone();
         wanted.retain(|threshold| active.shown.contains(threshold.rule));
+        let mut decided = active.rules.decided.clone();
+        decided.retain(|decided| active.shown.contains(decided.rule));
         match &mut self.thresholds {
             Some(thresholds) => thresholds.set_rules(&wanted),
-            None if wanted.is_empty() => {}
+            None if wanted.is_empty() && decided.is_empty() => {}
             none => *none = Some(Thresholds::new(&wanted, self.seed, SketchLimits::default())),
+        }
+        if let Some(thresholds) = &mut self.thresholds {
+            let rules = &active.rules;
+            let of_flags = rules.list.of_kind(RuleKind::Flag).intersection(active.shown);
+            thresholds.set_decided(&decided);
+            thresholds.set_odd_flags(OddFlags::new(&rules.machine, of_flags));
         }
     }
 

@@ -5,120 +5,12 @@
 //! count in its window is evicted, so a frequent key survives any number of rare ones. A key that
 //! returns after eviction starts from zero: counts may be too low, never too high.
 
-use super::distinct::Bitmap;
+use super::cases::CaseId;
+use super::slice_counters::{SLICES, SliceCounter, Trigger, Window};
 use acsm_filters::memory::prefetch;
 use acsm_filters::memory::{Arena, Table};
 
-const SLICES: usize = 4;
 const WAYS: usize = 8;
-
-/// The content of one slice of a window.
-pub(super) trait SliceCounter: Copy {
-    const EMPTY: Self;
-
-    /// Adds an item to one slice; returns whether the weight of the window grows by one.
-    fn add(window: &mut Window<'_, Self>, slice: usize, item: u64) -> bool;
-    /// A number that grows with the total and is cheaper to compute.
-    fn weight(window: &Window<'_, Self>) -> u64;
-    /// The least weight at which the total is `count`.
-    fn weight_of(count: u64) -> u64;
-    fn total(window: &Window<'_, Self>) -> u64;
-}
-
-/// The slices of one key. A slice counts only if it is marked as filled: so neither a new key nor
-/// the passage of time has to fetch and clear memory.
-pub(super) struct Window<'w, T> {
-    slices: &'w mut [T; SLICES],
-    filled: &'w mut u8,
-}
-
-impl<T: SliceCounter> Window<'_, T> {
-    #[inline]
-    fn filled(&self) -> impl Iterator<Item = &T> {
-        let filled = *self.filled;
-        self.slices.iter().enumerate().filter(move |(n, _)| filled >> n & 1 == 1).map(|(_, s)| s)
-    }
-
-    /// A slice to add to, marked as filled.
-    #[inline]
-    fn fill(&mut self, slice: usize) -> Option<&mut T> {
-        let place = self.slices.get_mut(slice)?;
-        if *self.filled >> slice & 1 == 0 {
-            *self.filled |= 1 << slice;
-            *place = T::EMPTY;
-        }
-        Some(place)
-    }
-
-    fn empty(&mut self, slice: usize) {
-        *self.filled &= !(1 << slice);
-    }
-}
-
-/// Counts all events.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Events(u32);
-
-impl SliceCounter for Events {
-    const EMPTY: Events = Events(0);
-
-    fn add(window: &mut Window<'_, Self>, slice: usize, _item: u64) -> bool {
-        let Some(Events(count)) = window.fill(slice) else { return false };
-        let more = count.checked_add(1);
-        *count = more.unwrap_or(*count);
-        more.is_some()
-    }
-
-    fn weight(window: &Window<'_, Self>) -> u64 {
-        window.filled().map(|slice| u64::from(slice.0)).sum()
-    }
-
-    fn weight_of(count: u64) -> u64 {
-        count
-    }
-
-    fn total(window: &Window<'_, Self>) -> u64 {
-        Self::weight(window)
-    }
-}
-
-/// Counts distinct items.
-impl SliceCounter for Bitmap {
-    const EMPTY: Bitmap = Bitmap::EMPTY;
-
-    #[inline]
-    fn add(window: &mut Window<'_, Self>, slice: usize, item: u64) -> bool {
-        let is_new = !window.holds(item);
-        if let Some(slice) = window.fill(slice) {
-            slice.add(item);
-        }
-        is_new
-    }
-
-    fn weight(window: &Window<'_, Self>) -> u64 {
-        u64::from(united(window).set_bits())
-    }
-
-    fn weight_of(count: u64) -> u64 {
-        u64::from(Bitmap::bits_for(count))
-    }
-
-    fn total(window: &Window<'_, Self>) -> u64 {
-        united(window).estimate()
-    }
-}
-
-impl Window<'_, Bitmap> {
-    #[inline]
-    fn holds(&self, item: u64) -> bool {
-        // No loop for the window of a new key.
-        *self.filled != 0 && self.filled().any(|slice| slice.contains(item))
-    }
-}
-
-fn united(window: &Window<'_, Bitmap>) -> Bitmap {
-    window.filled().fold(Bitmap::EMPTY, |all, slice| all.union(slice))
-}
 
 /// The keys that share a set; a search reads one cache line of keys.
 #[derive(Debug, Clone, Copy)]
@@ -157,11 +49,15 @@ impl<T: SliceCounter> Set<T> {
 struct Head {
     /// The number of the youngest slice, in slice lengths since 1970.
     slice: u64,
-    /// The weight of the window after the last event.
-    weight: u64,
     cooldown_until_nanos: u64,
+    /// The weight of the window after the last event.
+    weight: u32,
     /// Events during the cool-down; saturates.
     suppressed: u32,
+    /// The case that was opened for the key.
+    case: CaseId,
+    /// Attempts that succeeded, of about the window.
+    successes: u16,
     /// Which slices are filled, one bit each.
     filled: u8,
 }
@@ -175,12 +71,12 @@ impl Head {
             return Some(self.priority_in_cooldown(horizon));
         }
         let recency = self.slice.checked_sub(horizon)?;
-        Some(self.weight << 16 | recency)
+        Some(u64::from(self.weight) << 16 | recency.min(0xffff))
     }
 
     #[cold]
     fn priority_in_cooldown(&self, horizon: u64) -> u64 {
-        1 << 63 | self.weight << 16 | self.slice.saturating_sub(horizon)
+        1 << 63 | u64::from(self.weight) << 16 | self.slice.saturating_sub(horizon).min(0xffff)
     }
 }
 
@@ -193,15 +89,10 @@ fn advance<T: SliceCounter>(head: &mut Head, slices: &mut [T; SLICES], slice: u6
     for gone in 0..passed {
         window.empty((slice - gone) as usize % SLICES);
     }
-    head.weight = T::weight(&window);
-}
-
-/// The count at which a rule hits, its window, and the cool-down after a hit.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Trigger {
-    pub count: u64,
-    pub window_nanos: u64,
-    pub cooldown_nanos: u64,
+    head.weight = T::weight(&window) as u32;
+    // A quarter of them for each quarter of the window.
+    let left = SLICES as u64 - passed;
+    head.successes = (u64::from(head.successes) * left / SLICES as u64) as u16;
 }
 
 /// A key's count reached the trigger.
@@ -210,6 +101,21 @@ pub(super) struct Reached {
     pub count: u64,
     /// Events during the cool-down since the last hit.
     pub suppressed: u64,
+    /// Whether all went to one part of the key.
+    pub is_narrow: bool,
+}
+
+/// A key after one more event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Counting {
+    /// The weight of its window.
+    pub weight: u32,
+    /// If its count has reached the trigger, outside a cool-down.
+    pub reached: Option<Reached>,
+    /// Its case, if one was opened.
+    pub case: CaseId,
+    /// Whether its count was reached: now, or less than a cool-down ago.
+    pub is_hot: bool,
 }
 
 /// The keys of one rule.
@@ -256,8 +162,9 @@ impl<T: SliceCounter> KeyTable<T> {
         (key >> 40) as usize & (self.sets.len() - 1)
     }
 
-    /// Counts an item (its hash) for a key (its hash) at a time that does not run backwards.
-    pub fn count(&mut self, key: u64, item: u64, at_nanos: u64) -> Option<Reached> {
+    /// Counts an item (its hash), which stands for `amount` of its kind, for a key (its hash) at a time
+    /// that does not run backwards.
+    pub fn count(&mut self, key: u64, item: u64, amount: u32, at_nanos: u64) -> Option<Counting> {
         let slice = self.slicing.number_at(at_nanos);
         let at = self.set_of(key);
         let set = self.sets.get_mut(at)?;
@@ -277,30 +184,82 @@ impl<T: SliceCounter> KeyTable<T> {
             advance(head, slices, slice);
         }
         let mut window = Window { slices, filled: &mut head.filled };
-        head.weight += u64::from(T::add(&mut window, head.slice as usize % SLICES, item));
+        let more = T::add(&mut window, head.slice as usize % SLICES, item, amount);
+        head.weight = head.weight.saturating_add(more);
+        let mut counting =
+            Counting { weight: head.weight, reached: None, case: head.case, is_hot: false };
         if at_nanos < head.cooldown_until_nanos {
             head.suppressed = head.suppressed.saturating_add(1);
             self.suppressed += 1;
-            return None;
+            counting.is_hot = true;
+        } else if u64::from(head.weight) >= self.trigger_weight {
+            counting.reached = reached(head, slices, &self.trigger, at_nanos);
+            counting.is_hot = counting.reached.is_some();
         }
-        if head.weight < self.trigger_weight {
-            return None;
+        Some(counting)
+    }
+
+    /// Notes an attempt that succeeded, for a key that has failed before.
+    pub fn succeed(&mut self, key: u64) {
+        if let Some(head) = self.find_mut(key) {
+            head.successes = head.successes.saturating_add(1);
         }
-        head.cooldown_until_nanos = at_nanos.saturating_add(self.trigger.cooldown_nanos);
-        Some(reached(head, slices))
+    }
+
+    /// Remembers the case of a key.
+    pub fn set_case(&mut self, key: u64, case: CaseId) {
+        if let Some(head) = self.find_mut(key) {
+            head.case = case;
+        }
+    }
+
+    /// The weight of a key.
+    pub fn weight(&self, key: u64) -> Option<u32> {
+        let set = self.sets.get(self.set_of(key))?;
+        let way = set.keys.iter().position(|taken| *taken == key)?;
+        set.heads.get(way).map(|head| head.weight)
+    }
+
+    /// The weight of a key whose count was reached less than a cool-down ago.
+    pub fn hot_weight(&self, key: u64, at_nanos: u64) -> Option<u32> {
+        let set = self.sets.get(self.set_of(key))?;
+        let way = set.keys.iter().position(|taken| *taken == key)?;
+        let head = set.heads.get(way).filter(|head| at_nanos < head.cooldown_until_nanos)?;
+        Some(head.weight)
+    }
+
+    fn find_mut(&mut self, key: u64) -> Option<&mut Head> {
+        let at = self.set_of(key);
+        let set = self.sets.get_mut(at)?;
+        let way = set.keys.iter().position(|taken| *taken == key)?;
+        set.heads.get_mut(way)
     }
 }
 
-/// The count of a key that hits, and the events of its cool-down, which restart at 0.
+/// The count of a key that hits, and the events of its cool-down, which restart at 0. `None` if it takes
+/// more than a count, and that is not met.
 #[cold]
-fn reached<T: SliceCounter>(head: &mut Head, slices: &mut [T; SLICES]) -> Reached {
-    let count = T::total(&Window { slices, filled: &mut head.filled });
-    Reached { count, suppressed: std::mem::take(&mut head.suppressed).into() }
+fn reached<T: SliceCounter>(
+    head: &mut Head,
+    slices: &mut [T; SLICES],
+    trigger: &Trigger,
+    at_nanos: u64,
+) -> Option<Reached> {
+    let window = Window { slices, filled: &mut head.filled };
+    let count = T::total(&window);
+    let attempts = count + u64::from(head.successes);
+    let is_enough = count * 1000 >= attempts * u64::from(trigger.share_permille);
+    if !is_enough || !T::meets(&window, trigger) {
+        return None;
+    }
+    let is_narrow = T::is_narrow(&window);
+    head.cooldown_until_nanos = at_nanos.saturating_add(trigger.cooldown_nanos);
+    Some(Reached { count, suppressed: std::mem::take(&mut head.suppressed).into(), is_narrow })
 }
 
 /// Numbers of time slices.
 #[derive(Debug)]
-struct Slicing {
+pub(super) struct Slicing {
     slice_nanos: u64,
     /// The last slice, and its start: most times need no division.
     number: u64,
@@ -308,13 +267,13 @@ struct Slicing {
 }
 
 impl Slicing {
-    fn new(window_nanos: u64) -> Self {
+    pub fn new(window_nanos: u64) -> Self {
         let slice_nanos = (window_nanos / SLICES as u64).max(1);
         Slicing { slice_nanos, number: 0, began_nanos: 0 }
     }
 
     #[inline]
-    fn number_at(&mut self, at_nanos: u64) -> u64 {
+    pub fn number_at(&mut self, at_nanos: u64) -> u64 {
         if at_nanos.wrapping_sub(self.began_nanos) >= self.slice_nanos {
             self.number = at_nanos / self.slice_nanos;
             self.began_nanos = self.number * self.slice_nanos;
@@ -325,6 +284,8 @@ impl Slicing {
 
 #[cfg(test)]
 mod tests {
+    use super::super::distinct::Bitmap;
+    use super::super::slice_counters::Events;
     use super::*;
     use acsm_filters::rng::Random;
 
@@ -334,16 +295,29 @@ mod tests {
         KeyTable::new_in(
             &Arena::default(),
             64,
-            Trigger { count, window_nanos: WINDOW, cooldown_nanos },
+            Trigger {
+                count,
+                window_nanos: WINDOW,
+                cooldown_nanos,
+                share_permille: 0,
+                sources: 0,
+                may_be_narrow: true,
+            },
         )
+    }
+
+    impl<T: SliceCounter> KeyTable<T> {
+        fn hit(&mut self, key: u64, item: u64, at_nanos: u64) -> Option<Reached> {
+            self.count(key, item, 1, at_nanos).unwrap().reached
+        }
     }
 
     #[test]
     fn fires_at_the_count_and_then_keeps_silent() {
         let mut events = table::<Events>(10, 5000);
         let fired: Vec<(u64, Reached)> =
-            (0..6000).filter_map(|at| Some((at, events.count(1, 0, at)?))).collect();
-        assert_eq!(fired[0], (9, Reached { count: 10, suppressed: 0 }));
+            (0..6000).filter_map(|at| Some((at, events.hit(1, 0, at)?))).collect();
+        assert_eq!(fired[0], (9, Reached { count: 10, suppressed: 0, is_narrow: false }));
         let (at, again) = fired[1];
         assert_eq!((at, again.suppressed), (5009, 4999));
         assert!((750..=1000).contains(&again.count), "three quarters to all of the window");
@@ -353,7 +327,7 @@ mod tests {
     #[test]
     fn what_is_slower_than_the_window_never_fires() {
         let mut events = table::<Events>(10, 0);
-        assert!((0..1000).all(|i| events.count(1, 0, i * WINDOW / 9).is_none()));
+        assert!((0..1000).all(|i| events.hit(1, 0, i * WINDOW / 9).is_none()));
     }
 
     #[test]
@@ -362,9 +336,9 @@ mod tests {
         let items: Vec<u64> = (0..9).map(|_| random.next_u64()).collect();
         let mut distinct = table::<Bitmap>(10, 0);
         for at in 0..5000 {
-            assert_eq!(distinct.count(1, items[at as usize % 9], at), None);
+            assert_eq!(distinct.hit(1, items[at as usize % 9], at), None);
         }
-        let more = (0..4).filter_map(|_| distinct.count(1, random.next_u64(), 5000)).count();
+        let more = (0..4).filter_map(|_| distinct.hit(1, random.next_u64(), 5000)).count();
         assert!(more >= 1);
     }
 
@@ -372,13 +346,13 @@ mod tests {
     fn gaps_of_years_and_time_running_backwards() {
         let mut events = table::<Events>(10, 0);
         for i in 0..9 {
-            assert_eq!(events.count(1, 0, i), None);
+            assert_eq!(events.hit(1, 0, i), None);
         }
-        assert_eq!(events.count(1, 0, u64::MAX), None, "the window moved on");
+        assert_eq!(events.hit(1, 0, u64::MAX), None, "the window moved on");
         for at in (0..8).rev() {
-            assert_eq!(events.count(1, 0, at), None);
+            assert_eq!(events.hit(1, 0, at), None);
         }
-        assert!(events.count(1, 0, 0).is_some(), "late events count as current");
+        assert!(events.hit(1, 0, 0).is_some(), "late events count as current");
     }
 
     /// One key has every 16th event; all other keys occur once, ten thousand times the table size.
@@ -389,7 +363,7 @@ mod tests {
         let mut fired = 0;
         for at in 0..640_000u64 {
             let key = if at % 16 == 0 { 7 << 40 } else { random.next_u64() };
-            fired += u32::from(events.count(key, 0, at / 100).is_some());
+            fired += u32::from(events.hit(key, 0, at / 100).is_some());
         }
         assert_eq!(fired, 1);
         assert!(events.evicted > 100_000);

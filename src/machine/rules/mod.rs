@@ -9,20 +9,23 @@
 //! |---|---|
 //! | `source` | files and their includes as TOML tables |
 //! | `values` | flag sets, durations and other small values |
-//! | `states`, `transitions`, `rule_tables` | the meaning of each kind of table |
+//! | `states`, `transitions`, `rule_tables`, `thresholds` | the meaning of each kind of table |
+//! | `settings` | other values for keys of rules |
 //! | `compile` | the machine's table, and what has no effect |
 //! | `error` | errors, located in the text of a file |
 
 mod compile;
 mod error;
 mod rule_tables;
+mod settings;
 mod source;
 mod states;
+mod thresholds;
 mod transitions;
 mod values;
 
 use super::alert_settings::AlertSettings;
-use super::rule::{RuleKind, RuleList, ThresholdRule};
+use super::rule::{DecidedRule, RuleKind, RuleList, ThresholdRule};
 use super::table::Machine;
 use crate::flow::FlowKeyKind;
 
@@ -34,6 +37,7 @@ use values::FLOW_KEYS;
 
 pub use compile::Warning;
 pub use error::RulesError;
+pub use settings::Setting;
 pub use source::SHIPPED;
 
 /// A rules file with all it includes, ready to run.
@@ -51,6 +55,8 @@ pub struct Rules {
     pub list: RuleList,
     /// The rules about many packets.
     pub thresholds: Vec<ThresholdRule>,
+    /// The rules that are decided by what follows a packet.
+    pub decided: Vec<DecidedRule>,
     /// Cool-downs, alerts per second, home networks.
     pub limits: AlertSettings,
     /// How many `[[transition]]` rows there are.
@@ -62,10 +68,19 @@ pub struct Rules {
 impl Rules {
     /// Reads rules: the name of a shipped file (`tcp-flags`) or a path.
     pub fn load(name: &str) -> Result<Rules, RulesError> {
-        let files = source::read_all(name)?;
-        let Some(Parsed { text, file }) = files.first() else {
+        Rules::load_with(name, &[])
+    }
+
+    /// The same, with other values for some keys of rules. They have precedence over `[set]` of the file.
+    pub fn load_with(name: &str, settings: &[Setting]) -> Result<Rules, RulesError> {
+        let mut files = source::read_all(name)?;
+        settings::apply(&mut files, settings)?;
+        let Some(first) = files.first() else {
             return Err(RulesError::Whole { file: name.to_owned(), what: "nothing in it".into() });
         };
+        let root = first.text.file.clone();
+        let with_machine = files.iter().find(|parsed| source::has_machine(parsed));
+        let Parsed { text, file } = with_machine.unwrap_or(first);
         let limits = rule_tables::read_limits(&files)?;
         let tables = rule_tables::read_rules(&files, &limits)?;
         let states = States::read(text, file)?;
@@ -83,7 +98,7 @@ impl Rules {
             refuse_both_directions(&files, text, &compiler)?;
         }
         Ok(Rules {
-            file: text.file.clone(),
+            file: root,
             about: file.about.clone().unwrap_or_default(),
             flow_keys,
             machine: compiler.machine(),
@@ -91,6 +106,7 @@ impl Rules {
             transitions: compiler.rows.len(),
             list: tables.list,
             thresholds: tables.thresholds,
+            decided: tables.decided,
             limits,
         })
     }

@@ -5,21 +5,19 @@ use std::collections::BTreeMap;
 use toml::Spanned;
 
 use super::error::{RulesError, SourceText};
-use super::source::{LimitsTable, Parsed, RuleTable, ThresholdTable};
+use super::source::{DecidedTable, LimitsTable, Parsed, RuleTable};
 use super::states::{Positions, States};
-use super::values::{COUNTED, FlagCondition, THRESHOLD_KEYS, duration_nanos, flags, named};
+use super::thresholds;
+use super::values::{FlagCondition, VERDICTS, duration, flags, named, number};
 use crate::machine::alert_settings::{AlertSettings, NetworkError};
-use crate::machine::rule::{Preset, Rule, RuleKind, RuleList, ThresholdRule};
+use crate::machine::rule::{DecidedRule, Preset, Rule, RuleKind, RuleList, ThresholdRule};
 use crate::machine::table::{RuleId, RuleSet};
-use crate::time::NANOS_PER_SEC;
-
-/// The longest window and cool-down: beyond a day a count means something else.
-const DURATION_LIMIT_NANOS: u64 = 24 * 3600 * NANOS_PER_SEC;
 
 /// The contents of all `[[rule]]` tables, except their conditions.
 pub(super) struct RuleTables {
     pub list: RuleList,
     pub thresholds: Vec<ThresholdRule>,
+    pub decided: Vec<DecidedRule>,
 }
 
 /// A rule with its own condition, which fires on any packet that meets it.
@@ -37,7 +35,7 @@ pub(super) fn read_rules(
     limits: &AlertSettings,
 ) -> Result<RuleTables, RulesError> {
     let mut rules: Vec<Rule> = Vec::new();
-    let mut thresholds = Vec::new();
+    let (mut thresholds, mut decided) = (Vec::new(), Vec::new());
     let mut signatures = BTreeMap::new();
     for (text, table) in tables(files) {
         let Some(id) =
@@ -56,8 +54,10 @@ pub(super) fn read_rules(
             return Err(text.wrong_at(&table.sid, what));
         }
         match (&table.threshold, rule.kind) {
-            (Some(threshold), RuleKind::Threshold) => {
-                thresholds.push(threshold_rule(text, threshold, &rule)?);
+            (Some(tables), RuleKind::Threshold | RuleKind::Flag) => {
+                let read = |table| thresholds::threshold_rule(text, table, &rule);
+                let of_rule = tables.get_ref().0.iter().map(read);
+                thresholds.append(&mut of_rule.collect::<Result<Vec<_>, _>>()?);
             }
             (None, RuleKind::Threshold) => {
                 let what = "a rule of kind `threshold` needs `threshold = { … }`";
@@ -69,9 +69,12 @@ pub(super) fn read_rules(
             }
             (None, _) => {}
         }
+        if let Some(table) = &table.decided {
+            decided.push(decided_rule(text, table, &rule)?);
+        }
         rules.push(rule);
     }
-    Ok(RuleTables { list: RuleList::new(rules), thresholds })
+    Ok(RuleTables { list: RuleList::new(rules), thresholds, decided })
 }
 
 /// Every `[[rule]]` with the file it is in; its index in this list is its id.
@@ -112,25 +115,21 @@ fn rule(
     })
 }
 
-fn threshold_rule(
+fn decided_rule(
     text: &SourceText,
-    table: &Spanned<ThresholdTable>,
+    table: &Spanned<DecidedTable>,
     rule: &Rule,
-) -> Result<ThresholdRule, RulesError> {
-    let table = table.get_ref();
-    let counted = named(&COUNTED, table.of.get_ref(), "word for `of`,");
-    let per = named(&THRESHOLD_KEYS, table.per.get_ref(), "word for `per`,");
-    let window_nanos = duration(text, &table.window)?;
-    if window_nanos == 0 {
-        return Err(text.wrong_at(&table.window, "a window is longer than nothing"));
+) -> Result<DecidedRule, RulesError> {
+    if rule.kind != RuleKind::NoSession {
+        return Err(text.wrong_at(table, "`decided` needs `kind = \"no_session\"`"));
     }
-    Ok(ThresholdRule {
+    let DecidedTable { by, per_hour } = table.get_ref();
+    let verdict = named(&VERDICTS, by.get_ref(), "word for `by`,");
+    Ok(DecidedRule {
         rule: rule.id,
-        counted: counted.map_err(|what| text.wrong_at(&table.of, what))?,
-        per: per.map_err(|what| text.wrong_at(&table.per, what))?,
-        count: number(text, &table.count, "`count`", 1..=u32::MAX)?,
-        window_nanos,
-        cooldown_nanos: rule.cooldown_nanos,
+        severity: rule.severity,
+        by: verdict.map_err(|what| text.wrong_at(by, what))?,
+        per_hour: number(text, per_hour, "`per_hour`", 1..=u32::MAX)?,
     })
 }
 
@@ -139,7 +138,7 @@ pub(super) fn conditions(files: &[Parsed], states: &States) -> Result<Vec<When>,
     let mut conditions = Vec::new();
     for ((text, table), id) in tables(files).zip(0u8..) {
         let Some(when) = &table.when else { continue };
-        if table.threshold.is_some() {
+        if table.threshold.is_some() && *table.kind.get_ref() == RuleKind::Threshold {
             return Err(text.wrong_at(when, "a threshold has no `when`: it says what it counts"));
         }
         let when = when.get_ref();
@@ -174,25 +173,4 @@ fn limits(text: &SourceText, table: &LimitsTable) -> Result<AlertSettings, Rules
         limits.alerts_per_second = number(text, budget, "`alerts_per_second`", 1..=u32::MAX)?;
     }
     Ok(limits)
-}
-
-fn duration(text: &SourceText, value: &Spanned<String>) -> Result<u64, RulesError> {
-    match duration_nanos(value.get_ref()) {
-        Ok(nanos) if nanos <= DURATION_LIMIT_NANOS => Ok(nanos),
-        Ok(_) => Err(text.wrong_at(value, "longer than a day (24h)")),
-        Err(what) => Err(text.wrong_at(value, what)),
-    }
-}
-
-fn number(
-    text: &SourceText,
-    value: &Spanned<i64>,
-    what: &str,
-    range: std::ops::RangeInclusive<u32>,
-) -> Result<u32, RulesError> {
-    let fits = u32::try_from(*value.get_ref()).ok().filter(|number| range.contains(number));
-    fits.ok_or_else(|| {
-        let (from, to) = (range.start(), range.end());
-        text.wrong_at(value, format!("{what} is {}, expected {from} to {to}", value.get_ref()))
-    })
 }

@@ -1,19 +1,23 @@
 //! Rules files as TOML: shipped with the program or read from a path, with the files they include.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use toml::Spanned;
 
 use super::error::{RulesError, SourceText, alternatives};
 use crate::machine::rule::{Category, Counterparts, Preset, RuleKind};
 
 /// The files that come with acsm: they can be named without a path.
-pub const SHIPPED: [(&str, &str); 5] = [
+pub const SHIPPED: [(&str, &str); 6] = [
     ("tcp-flags", include_str!("../../../rules/tcp-flags.toml")),
+    ("tcp-flags-delete", include_str!("../../../rules/tcp-flags-delete.toml")),
     ("tcp-connection", include_str!("../../../rules/tcp-connection.toml")),
     ("marks", include_str!("../../../rules/marks.toml")),
     ("suspicious-flags", include_str!("../../../rules/suspicious-flags.toml")),
@@ -55,7 +59,9 @@ pub(super) fn read_all(name: &str) -> Result<Vec<Parsed>, RulesError> {
                 return Err(including.text.wrong_at(name, what));
             }
             let parsed = parse(text)?;
-            refuse_machine_parts(&parsed)?;
+            if files.iter().chain(&included).any(has_machine) {
+                refuse_machine_parts(&parsed)?;
+            }
             included.push(parsed);
         }
         files.extend(included);
@@ -119,7 +125,12 @@ fn parse(text: SourceText) -> Result<Parsed, RulesError> {
     }
 }
 
-/// An included file holds rules; the machine is the including file's own.
+/// Whether a file has a machine.
+pub(super) fn has_machine(parsed: &Parsed) -> bool {
+    refuse_machine_parts(parsed).is_err()
+}
+
+/// There is one machine: of the file itself, or else of the first that it includes.
 fn refuse_machine_parts(parsed: &Parsed) -> Result<(), RulesError> {
     let Parsed { text, file } = parsed;
     let span = file.state.first().map(|state| state.span());
@@ -129,7 +140,7 @@ fn refuse_machine_parts(parsed: &Parsed) -> Result<(), RulesError> {
     match span {
         Some(span) => Err(text.wrong(
             span,
-            "an included file holds rules; states and transitions belong in the file that includes it",
+            "there is a machine already: an included file may have states and transitions only if the file that includes it has none",
         )),
         None => Ok(()),
     }
@@ -156,6 +167,8 @@ pub(super) struct File {
     pub resume: Option<Spanned<ResumeTable>>,
     #[serde(default)]
     pub rule: Vec<Spanned<RuleTable>>,
+    #[serde(default)]
+    pub set: BTreeMap<String, toml::Table>,
 }
 
 /// `[hygiene]`
@@ -227,7 +240,8 @@ pub(super) struct RuleTable {
     pub on: Option<Vec<Preset>>,
     pub cooldown: Option<Spanned<String>>,
     pub when: Option<Spanned<WhenTable>>,
-    pub threshold: Option<Spanned<ThresholdTable>>,
+    pub threshold: Option<Spanned<ThresholdTables>>,
+    pub decided: Option<Spanned<DecidedTable>>,
     #[serde(default)]
     pub like: Counterparts,
 }
@@ -242,7 +256,47 @@ pub(super) struct WhenTable {
     pub exact: Option<Spanned<String>>,
 }
 
-/// `threshold = { … }` of a rule
+/// `decided = { … }` of a rule
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct DecidedTable {
+    pub by: Spanned<String>,
+    pub per_hour: Spanned<i64>,
+}
+
+/// `threshold = { … }` of a rule, or a list of such
+#[derive(Debug)]
+pub(super) struct ThresholdTables(pub Vec<Spanned<ThresholdTable>>);
+
+impl<'de> Deserialize<'de> for ThresholdTables {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<ThresholdTables, D::Error> {
+        struct OneOrMore;
+        impl<'de> Visitor<'de> for OneOrMore {
+            type Value = ThresholdTables;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("`{ count, of, per, window }` or a list of such")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+                let mut tables = Vec::new();
+                while let Some(table) = list.next_element()? {
+                    tables.push(table);
+                }
+                Ok(ThresholdTables(tables))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, table: A) -> Result<Self::Value, A::Error> {
+                let table = ThresholdTable::deserialize(MapAccessDeserializer::new(table))?;
+                // The position of a single table is that of the list.
+                Ok(ThresholdTables(vec![Spanned::new(0..0, table)]))
+            }
+        }
+        from.deserialize_any(OneOrMore)
+    }
+}
+
+/// One threshold
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ThresholdTable {
@@ -250,4 +304,20 @@ pub(super) struct ThresholdTable {
     pub of: Spanned<String>,
     pub per: Spanned<String>,
     pub window: Spanned<String>,
+    pub share: Option<Spanned<f64>>,
+    pub sources: Option<Spanned<i64>>,
+    pub ports: Option<Spanned<Vec<toml::Value>>>,
+    pub severity: Option<Spanned<i64>>,
+    #[serde(default)]
+    pub levels: Vec<Spanned<LevelTable>>,
+}
+
+/// One of the `levels` of a threshold
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LevelTable {
+    pub count: Spanned<i64>,
+    pub severity: Spanned<i64>,
+    #[serde(default)]
+    pub answers_halved: bool,
 }

@@ -4,9 +4,13 @@ use toml::Spanned;
 
 use super::error::{RulesError, SourceText, alternatives};
 use crate::flow::{FlowKeyKind, TcpFlags};
-use crate::machine::rule::{Counted, ThresholdKey};
+use crate::machine::rule::{Counted, ThresholdKey, Verdict};
 use crate::machine::table::Input;
+use crate::time::NANOS_PER_SEC;
 use crate::units::parse_duration_nanos;
+
+/// The longest window and cool-down: beyond a day a count means something else.
+const DURATION_LIMIT_NANOS: u64 = 24 * 3600 * NANOS_PER_SEC;
 
 /// The word for "carries data" among flag names.
 const DATA: &str = "data";
@@ -78,6 +82,29 @@ pub(super) fn duration_nanos(text: &str) -> Result<u64, String> {
     parse_duration_nanos(text).map_err(|error| error.to_string())
 }
 
+/// A duration of at most a day.
+pub(super) fn duration(text: &SourceText, value: &Spanned<String>) -> Result<u64, RulesError> {
+    match duration_nanos(value.get_ref()) {
+        Ok(nanos) if nanos <= DURATION_LIMIT_NANOS => Ok(nanos),
+        Ok(_) => Err(text.wrong_at(value, "longer than a day (24h)")),
+        Err(what) => Err(text.wrong_at(value, what)),
+    }
+}
+
+/// A number within a range.
+pub(super) fn number(
+    text: &SourceText,
+    value: &Spanned<i64>,
+    what: &str,
+    range: std::ops::RangeInclusive<u32>,
+) -> Result<u32, RulesError> {
+    let fits = u32::try_from(*value.get_ref()).ok().filter(|number| range.contains(number));
+    fits.ok_or_else(|| {
+        let (from, to) = (range.start(), range.end());
+        text.wrong_at(value, format!("{what} is {}, expected {from} to {to}", value.get_ref()))
+    })
+}
+
 /// The flow keys and their names.
 pub(super) const FLOW_KEYS: [(FlowKeyKind, &str); 3] = [
     (FlowKeyKind::Pair, "pair"),
@@ -86,21 +113,43 @@ pub(super) const FLOW_KEYS: [(FlowKeyKind, &str); 3] = [
 ];
 
 /// What thresholds count, and its names.
-pub(super) const COUNTED: [(Counted, &str); 6] = [
+pub(super) const COUNTED: [(Counted, &str); 15] = [
     (Counted::HalfOpen, "half_open"),
     (Counted::UnansweredPorts, "unanswered_ports"),
     (Counted::Destinations, "destinations"),
     (Counted::Resets, "resets"),
     (Counted::Fins, "fins"),
     (Counted::UnsolicitedSynAcks, "unsolicited_synacks"),
+    (Counted::UnsolicitedSynAckHosts, "unsolicited_synack_hosts"),
+    (Counted::IncompleteSyns, "incomplete_syns"),
+    (Counted::RefusedSyns, "refused_syns"),
+    (Counted::EmptyConnections, "empty_connections"),
+    (Counted::Connections, "connections"),
+    (Counted::RepeatedSyns, "repeated_syns"),
+    (Counted::StrayAcks, "stray_acks"),
+    (Counted::OddFlags, "odd_flags"),
+    (Counted::OddFlagTargets, "odd_flag_targets"),
+];
+
+/// What decides rules about packets of no connection, and its names.
+pub(super) const VERDICTS: [(Verdict, &str); 3] = [
+    (Verdict::RefusedAck, "refused_ack"),
+    (Verdict::UnsolicitedSynAck, "unsolicited_synack"),
+    (Verdict::StrayReset, "stray_reset"),
 ];
 
 /// What thresholds count per, and its names.
-pub(super) const THRESHOLD_KEYS: [(ThresholdKey, &str); 4] = [
+pub(super) const THRESHOLD_KEYS: [(ThresholdKey, &str); 10] = [
     (ThresholdKey::Source, "source"),
     (ThresholdKey::Destination, "destination"),
     (ThresholdKey::Pair, "pair"),
     (ThresholdKey::SourceAndPort, "source_and_port"),
+    (ThresholdKey::PairAndPort, "pair_and_port"),
+    (ThresholdKey::SourceService, "source_service"),
+    (ThresholdKey::Service, "service"),
+    (ThresholdKey::Prefix, "prefix"),
+    (ThresholdKey::WidePrefix, "wide_prefix"),
+    (ThresholdKey::Tuple, "5-tuple"),
 ];
 
 /// The value that `name` stands for in a list as above; `what` is what it should be.

@@ -39,7 +39,7 @@ pub(super) fn append(names: &Names, alert: &Alert, rule: &Rule, out: &mut Vec<u8
     number(out, (alert.flow.0 & FLOW_ID_MASK) as u64);
     text(out, ",\"event_type\":\"alert\"");
     append_packet(out, &alert.packet);
-    append_signature(out, rule);
+    append_signature(out, rule, alert.severity);
     append_flags(out, alert.packet.flags);
     append_evidence(out, names, alert, rule);
     text(out, "}\n");
@@ -71,7 +71,7 @@ fn append_packet(out: &mut Vec<u8>, packet: &Packet) {
     }
 }
 
-fn append_signature(out: &mut Vec<u8>, rule: &Rule) {
+fn append_signature(out: &mut Vec<u8>, rule: &Rule, severity: u8) {
     text(out, ",\"alert\":{\"action\":\"allowed\",\"gid\":");
     number(out, u64::from(GENERATOR_ID));
     text(out, ",\"signature_id\":");
@@ -83,7 +83,7 @@ fn append_signature(out: &mut Vec<u8>, rule: &Rule) {
     text(out, "\",\"category\":\"");
     escaped(out, rule.category.description());
     text(out, "\",\"severity\":");
-    number(out, u64::from(rule.severity));
+    number(out, u64::from(severity));
     text(out, "}");
 }
 
@@ -125,6 +125,11 @@ fn append_evidence(out: &mut Vec<u8>, names: &Names, alert: &Alert, rule: &Rule)
     if alert.suppressed > 0 {
         text(out, ",\"left_out\":");
         number(out, alert.suppressed);
+    }
+    if let Some(incident) = alert.incident {
+        text(out, ",\"incident\":{\"id\":\"");
+        text(out, &incident.to_string());
+        text(out, "\"}");
     }
     text(out, "}");
 }
@@ -233,6 +238,7 @@ fn string_or_null(out: &mut Vec<u8>, string: Option<&str>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::{IncidentId, Subject};
     use crate::flow::FlowId;
     use crate::machine::Rules;
     use acsm_filters::State;
@@ -253,6 +259,9 @@ mod tests {
         };
         Alert {
             rule: rules.list.find("flow_fin").unwrap().id,
+            severity: 3,
+            subject: Subject::Flow,
+            incident: None,
             time: packet.time,
             packet,
             flow: FlowId(u128::MAX),
@@ -306,13 +315,15 @@ mod tests {
             confidence: 0.123_456_789_012_345_6,
             count: Some(u64::MAX),
             suppressed: 10,
+            severity: 2,
+            incident: Some(IncidentId(0xabc)),
             ..alert(&rules)
         };
         let mut line = Vec::new();
         append(&names, &alert, &rule, &mut line);
         let value: Value = serde_json::from_slice(&line).unwrap();
         let signature = format!("{}: {}", rule.name, rule.message);
-        let (category, severity) = (rule.category.description(), rule.severity);
+        let category = rule.category.description();
         let expected = serde_json::json!({
             "timestamp": "2000-02-28T23:59:59.999999+0000",
             "flow_id": (1u64 << 53) - 1,
@@ -326,7 +337,7 @@ mod tests {
             "community_id": community_id(&packet),
             "alert": {
                 "action": "allowed", "gid": GENERATOR_ID, "signature_id": rule.signature_id,
-                "rev": 1, "signature": signature, "category": category, "severity": severity,
+                "rev": 1, "signature": signature, "category": category, "severity": 2,
             },
             "tcp": {
                 "tcp_flags": "ff", "syn": true, "fin": true, "rst": true, "psh": true,
@@ -334,7 +345,7 @@ mod tests {
             },
             "acsm": {
                 "rule": rule.name, "state": null, "backend": "sbf", "answer": null,
-                "confidence": alert.confidence, "count": u64::MAX, "left_out": 10,
+                "confidence": alert.confidence, "count": u64::MAX, "left_out": 10, "incident": {"id": "00000abc"},
             },
         });
         assert_eq!(value, expected);

@@ -5,6 +5,7 @@
 //! | `output` | the engine's sink: writes each alert in the chosen format, in whole lines |
 //! | `eve` | the format for programs: Suricata's EVE JSON |
 //! | `anomaly` | overloads of the store in that format |
+//! | `incident` | incidents in that format |
 //! | `text` | the format for people, and the steps of a watched flow |
 //!
 //! To add a format: a file beside `eve`, a variant of [`AlertTarget`], and its choice by the options
@@ -12,10 +13,13 @@
 
 mod anomaly;
 mod eve;
+mod incident;
 mod output;
 mod text;
 
-pub use output::{AlertOutput, AlertTarget, LineOutput};
+pub use incident::{IncidentFacts, append as append_incident, network_text, technique};
+pub use output::{AlertOutput, AlertTarget, LineOutput, TextAlerts};
+pub use text::severity_style;
 
 use std::sync::Arc;
 

@@ -5,8 +5,9 @@ use std::fs::File;
 use std::io::{self, Write};
 
 use super::text::{AlertText, step_text};
-use super::{Names, anomaly, eve};
-use crate::engine::{Alert, OverloadEvent, Sink, WatchStep};
+use super::{Names, anomaly, eve, incident};
+use crate::engine::{Alert, IncidentEvent, OverloadEvent, Sink, WatchStep};
+use crate::machine::RuleKind;
 
 /// An open output for alerts, with its format.
 #[derive(Debug)]
@@ -21,14 +22,25 @@ pub enum AlertTarget {
         lines: LineOutput,
         /// Whether to keep ANSI colours.
         colours: bool,
+        /// Which alerts are written.
+        alerts: TextAlerts,
     },
+}
+
+/// Alerts that are written as text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TextAlerts {
+    /// Marks alone: incidents tell of the others.
+    Marks,
+    /// All.
+    All,
 }
 
 impl AlertTarget {
     /// Text on standard output, coloured where that is supported.
-    pub fn text_on_stdout() -> Self {
+    pub fn text_on_stdout(alerts: TextAlerts) -> Self {
         let colours = anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never;
-        AlertTarget::Text { lines: LineOutput::stdout(), colours }
+        AlertTarget::Text { lines: LineOutput::stdout(), colours, alerts }
     }
 
     /// EVE lines on standard output.
@@ -76,13 +88,16 @@ impl Sink for AlertOutput {
     fn alert(&mut self, alert: &Alert) -> io::Result<()> {
         let names = &self.names;
         let Some(rule) = names.rules.list.get(alert.rule) else { return Ok(()) };
-        if rule.severity > self.min_severity {
+        if alert.severity > self.min_severity {
             return Ok(());
         }
         match &mut self.target {
             AlertTarget::None => Ok(()),
             AlertTarget::Eve(lines) => lines.line(|out| eve::append(names, alert, rule, out)),
-            AlertTarget::Text { lines, colours } => {
+            AlertTarget::Text { alerts: TextAlerts::Marks, .. } if rule.kind != RuleKind::Mark => {
+                Ok(())
+            }
+            AlertTarget::Text { lines, colours, .. } => {
                 let text = AlertText { names, rule, alert }.to_string();
                 lines.line(|out| append_text(out, &text, *colours))
             }
@@ -93,7 +108,7 @@ impl Sink for AlertOutput {
     fn step(&mut self, step: &WatchStep) -> io::Result<()> {
         let text = step_text(&self.names, step);
         match &mut self.target {
-            AlertTarget::Text { lines, colours } => {
+            AlertTarget::Text { lines, colours, .. } => {
                 lines.line(|out| append_text(out, &text, *colours))
             }
             AlertTarget::None | AlertTarget::Eve(_) => {
@@ -108,6 +123,15 @@ impl Sink for AlertOutput {
         match &mut self.target {
             AlertTarget::Eve(lines) => lines.line(|out| anomaly::append(event, out)),
             AlertTarget::None | AlertTarget::Text { .. } => Ok(()),
+        }
+    }
+
+    fn incident(&mut self, event: &IncidentEvent) -> io::Result<()> {
+        match &mut self.target {
+            AlertTarget::Eve(lines) if event.incident.severity <= self.min_severity => {
+                lines.line(|out| incident::append(event, out))
+            }
+            _ => Ok(()),
         }
     }
 

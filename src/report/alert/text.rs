@@ -25,10 +25,10 @@ pub(super) struct AlertText<'a> {
 impl fmt::Display for AlertText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let AlertText { names, rule, alert } = self;
-        let (packet, style) = (&alert.packet, colour(rule.severity));
+        let (packet, style) = (&alert.packet, severity_style(alert.severity));
         let src = SocketAddr::new(packet.src, packet.src_port);
         let dst = SocketAddr::new(packet.dst, packet.dst_port);
-        write!(f, "{} {style}[{}] {}{style:#} ", alert.time, rule.severity, rule.name)?;
+        write!(f, "{} {style}[{}] {}{style:#} ", alert.time, alert.severity, rule.name)?;
         write!(f, "{src} → {dst} {}: {}", packet.flags, rule.message)?;
         if let Some(count) = alert.count {
             write!(f, ", {} counted", grouped(count))?;
@@ -47,8 +47,8 @@ impl fmt::Display for AlertText<'_> {
     }
 }
 
-/// Severity 1 is the highest.
-fn colour(severity: u8) -> Style {
+/// The colour of a severity; 1 is the highest.
+pub fn severity_style(severity: u8) -> Style {
     match severity {
         1 => AnsiColor::Red.on_default().bold(),
         2 => AnsiColor::Yellow.on_default(),

@@ -1,14 +1,15 @@
 //! `report.csv`: one row per run, in the format of RFC 4180.
 //!
 //! Columns are the keys of a run in the JSON document, in its order: those of `errors` without
-//! a prefix, those of `interval` as `interval_…_low` and `interval_…_high`. The timeline, a list, is left
-//! out. Numbers are written as in JSON.
+//! a prefix, those of `census` and `capacity` with it, those of `interval` as `interval_…_low` and
+//! `interval_…_high`. The timeline, a list, is left out. Numbers are written as in JSON.
 
 use std::io::{self, Write};
 
 use serde_json::Value;
 
 use super::json::{CompareReport, Run};
+use crate::report::csv::write_record;
 
 /// Writes the table.
 pub fn write(report: &CompareReport, out: &mut dyn Write) -> io::Result<()> {
@@ -16,10 +17,10 @@ pub fn write(report: &CompareReport, out: &mut dyn Write) -> io::Result<()> {
     for run in &report.runs {
         let columns = columns(run)?;
         if !head_written {
-            line(out, columns.iter().map(|(name, _)| name.as_str()))?;
+            write_record(out, columns.iter().map(|(name, _)| name.as_str()))?;
             head_written = true;
         }
-        line(out, columns.iter().map(|(_, value)| value.as_str()))?;
+        write_record(out, columns.iter().map(|(_, value)| value.as_str()))?;
     }
     Ok(())
 }
@@ -39,8 +40,13 @@ fn columns(run: &Run) -> io::Result<Vec<(String, String)>> {
                     }
                 }
             }
-            (_, Value::Object(inner)) => {
+            ("errors", Value::Object(inner)) => {
                 columns.extend(inner.iter().map(|(key, value)| (key.clone(), text(value))));
+            }
+            (_, Value::Object(inner)) => {
+                let named =
+                    |(name, value): (&String, &Value)| (format!("{key}_{name}"), text(value));
+                columns.extend(inner.iter().map(named));
             }
             (_, value) => columns.push((key, text(&value))),
         }
@@ -54,30 +60,5 @@ fn text(value: &Value) -> String {
         Value::Null => String::new(),
         Value::String(text) => text.clone(),
         other => other.to_string(),
-    }
-}
-
-fn line<'a>(out: &mut dyn Write, fields: impl Iterator<Item = &'a str>) -> io::Result<()> {
-    let quoted: Vec<String> = fields.map(quoted).collect();
-    write!(out, "{}\r\n", quoted.join(","))
-}
-
-/// The field, in quotes if it needs them.
-fn quoted(field: &str) -> String {
-    match field.contains(['"', ',', '\r', '\n']) {
-        true => format!("\"{}\"", field.replace('"', "\"\"")),
-        false => field.to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn fields_are_quoted_only_if_necessary() {
-        assert_eq!(quoted("paper-kbf"), "paper-kbf");
-        assert_eq!(quoted("a,b"), "\"a,b\"");
-        assert_eq!(quoted("say \"so\"\r\n"), "\"say \"\"so\"\"\r\n\"");
     }
 }

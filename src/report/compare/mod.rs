@@ -7,16 +7,22 @@
 
 mod conclusions;
 pub mod csv;
+mod document;
 pub mod html;
 mod json;
+mod summary;
 pub mod text;
 
-pub use json::{CompareReport, Intervals, Load, Moment, Parameters, Run, RunLabel};
+pub use json::{
+    Capacity, CensusReport, CompareReport, EffectiveReport, Load, Moment, Pair, PairedDifference,
+    Parameters, Ranges, Run, RunLabel, WorkingSet,
+};
 
 use std::io::{self, Write};
 
 use super::trace::TraceReport;
 use crate::engine::compare::Comparison;
+use crate::engine::compare::capacity::AtCapacity;
 use acsm_filters::Backend;
 
 /// The two stores whose errors the kBF papers compare.
@@ -33,12 +39,13 @@ impl CompareReport {
     /// Reports `outcome`, with one entry per label, and draws the conclusions.
     pub fn new(
         outcome: &Comparison,
-        labels: &[RunLabel],
+        labels: &[(RunLabel, AtCapacity)],
         trace: TraceReport,
         parameters: Parameters,
     ) -> CompareReport {
-        let mut report = json::document(outcome, labels, trace, parameters);
+        let mut report = document::document(outcome, labels, trace, parameters);
         report.answer = conclusions::conclusions(&report);
+        report.warnings = conclusions::warnings(&report);
         report
     }
 }

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use super::json::{CompareReport, Run};
+use super::summary::{Repetitions, repetitions};
 use crate::report::format::{FAINT, HEADING, bar, duration, grouped};
 use crate::time::NANOS_PER_SEC;
 
@@ -32,25 +33,42 @@ pub fn write(report: &CompareReport, out: &mut impl Write) -> io::Result<()> {
         };
         writeln!(out, "  seed {first}{others}")?;
     }
+    let effective = &report.load.effective_lookups;
+    writeln!(
+        out,
+        "  lookups are worth {} equal flows that are there, {} that are not; the commonest state is wrong in {}",
+        grouped(effective.extant.round() as u64),
+        grouped(effective.absent.round() as u64),
+        rate(load.commonest_state_error)
+    )?;
     for (equal, feedback) in tables(report) {
         let title = format!("Equal {equal}, {feedback} loop");
         writeln!(
             out,
-            "\n{HEADING}{title:<26}    bits  wrong answers per lookup    alerts       flows{HEADING:#}"
+            "\n{HEADING}{title:<26}    bits  flows  at the end of the trace  range over seeds, per lookup{HEADING:#}"
         )?;
         writeln!(
             out,
-            "{FAINT}  p        store          k  / flow     of absent of extant  missed  made up  \
-             ever wrong, 1e-6 to 1 on a log scale{FAINT:#}"
+            "{FAINT}  p        store           / flow  wrong  not right  false pos.  of absent          of \
+             extant          ever wrong, 1e-6 to 1{FAINT:#}"
         )?;
-        let mut last_p = None;
-        for run in report.runs.iter().filter(|run| run.equal == equal && run.feedback == feedback) {
-            let is_new = last_p.replace(run.fp_rate) != Some(run.fp_rate);
-            row(out, &if is_new { run.fp_rate.to_string() } else { String::new() }, run)?;
+        let is_in = |run: &&Run| run.equal == equal && run.feedback == feedback;
+        let groups = repetitions(report.runs.iter().filter(is_in));
+        let (ranked, others): (Vec<_>, Vec<_>) =
+            groups.iter().partition(|group| group.runs.iter().all(|run| run.ranked));
+        rows(out, &ranked)?;
+        if !others.is_empty() {
+            writeln!(
+                out,
+                "{FAINT}  without cells: sized for the same p, exact with the memory of the first{FAINT:#}"
+            )?;
+            rows(out, &others)?;
         }
     }
+    other_sizes(report, out)?;
     writeln!(out, "\n{HEADING}Answer{HEADING:#}")?;
-    report.answer.iter().try_for_each(|sentence| writeln!(out, "  {sentence}"))
+    report.answer.iter().try_for_each(|sentence| writeln!(out, "  {sentence}"))?;
+    report.warnings.iter().try_for_each(|warning| writeln!(out, "  Note: {warning}."))
 }
 
 fn states(report: &CompareReport) -> String {
@@ -74,33 +92,70 @@ fn tables(report: &CompareReport) -> Vec<(String, String)> {
     tables
 }
 
-fn row(out: &mut impl Write, p: &str, run: &Run) -> io::Result<()> {
-    let errors = &run.errors;
-    let absent = errors.false_positive + errors.dont_know_absent;
-    let extant = errors.false_negative + errors.dont_know + errors.false_return;
-    let wrong = errors.flows_wrong as f64 / errors.flows_total.max(1) as f64;
+/// The rows of a table, each for all seeds of a store and a rate.
+fn rows(out: &mut impl Write, groups: &[&Repetitions<'_>]) -> io::Result<()> {
+    let mut last_p = None;
+    for group in groups {
+        let Some(run) = group.runs.first() else { continue };
+        let is_new = last_p.replace(run.fp_rate) != Some(run.fp_rate);
+        let p = if is_new { run.fp_rate.to_string() } else { String::new() };
+        row(out, &p, run, group)?;
+    }
+    Ok(())
+}
+
+fn row(out: &mut impl Write, p: &str, run: &Run, group: &Repetitions<'_>) -> io::Result<()> {
+    let wrong = group.mean(Run::flows_wrong_rate);
     // A value above zero always has a bar.
     let drawn = if wrong > 0.0 { (wrong.log10() + DECADES).max(f64::MIN_POSITIVE) } else { 0.0 };
+    let ranges = &run.interval;
+    let of_absent = |run: &Run| run.errors.false_positive_rate + run.errors.dont_know_absent_rate;
+    let of_extant = |run: &Run| run.null_rate() + run.errors.false_return_rate;
+    let absent = range(group.range(of_absent), ranges.false_positive_rate);
+    let extant = range(group.range(of_extant), ranges.null_rate);
     writeln!(
         out,
-        "  {p:<8} {:<13} {:>2} {:>7.1} {:>13} {:>9} {:>7} {:>8}  {:<7} {}",
+        "  {p:<8} {:<15} {:>6.1} {:>6} {:>10} {:>11}  {absent:<18} {extant:<18} {}",
         run.store(),
-        if run.hashes == 0 { "-".to_owned() } else { run.hashes.to_string() },
         run.bits_per_flow,
-        rate(absent, errors.lookups_absent),
-        rate(extant, errors.lookups_extant),
-        grouped(errors.alerts_missed),
-        grouped(errors.alerts_spurious),
-        rate(errors.flows_wrong, errors.flows_total),
+        mean_count(group.mean(|run| run.errors.flows_wrong as f64)),
+        mean_count(group.mean(|run| run.census.held.saturating_sub(run.census.held_right) as f64)),
+        rate(group.mean(Run::unseen_found_rate)),
         bar(drawn, DECADES, BAR_COLUMNS),
     )
 }
 
-/// A rate; zero errors in n lookups are stated as at most 3/n.
-fn rate(count: u64, of: u64) -> String {
-    match (count, of) {
-        (_, 0) => "-".to_owned(),
-        (0, n) => format!("<{:.1e}", 3.0 / n as f64),
-        (count, n) => format!("{:.1e}", count as f64 / n as f64),
+/// A range over seeds; `bound` is that of a rate of which none was seen.
+fn range([low, high]: [f64; 2], [_, bound]: [f64; 2]) -> String {
+    match () {
+        () if high == 0.0 => format!("≤{}", rate(bound)),
+        () if low == high => rate(high),
+        () => format!("{} – {}", rate(low), rate(high)),
     }
+}
+
+fn rate(rate: f64) -> String {
+    if rate == 0.0 { "none".to_owned() } else { format!("{rate:.1e}") }
+}
+
+/// A mean of counts.
+fn mean_count(mean: f64) -> String {
+    if mean < 10.0 && mean.fract() != 0.0 {
+        format!("{mean:.1}")
+    } else {
+        grouped(mean.round() as u64)
+    }
+}
+
+/// The errors of stores for half and for twice as many flows.
+fn other_sizes(report: &CompareReport, out: &mut impl Write) -> io::Result<()> {
+    let Some(first) = report.other_sizes.first() else { return Ok(()) };
+    let p = first.fp_rate;
+    writeln!(out, "\n{HEADING}Stores of another size, p = {p}: flows ever wrong{HEADING:#}")?;
+    for group in repetitions(report.other_sizes.iter()) {
+        let Some(run) = group.runs.first() else { continue };
+        let wrong = mean_count(group.mean(|run| run.errors.flows_wrong as f64));
+        writeln!(out, "  for {:>11} flows  {:<15} {wrong:>9}", grouped(run.flows), group.name)?;
+    }
+    Ok(())
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::Facts;
+use super::Totals;
 use crate::flow::TcpFlags;
 use crate::report::trace::TraceReport;
 
@@ -25,20 +25,20 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Summarises `facts`.
-    pub fn new(facts: &Facts, trace: TraceReport) -> Self {
+    /// Summarises the sums over all flows.
+    pub fn new(totals: &Totals, trace: TraceReport) -> Self {
         Summary {
             trace,
-            flows: facts.flows.len() as u64,
-            flows_fin: facts.count_flows(|flow| flow.has(TcpFlags::FIN)),
-            flows_rst: facts.count_flows(|flow| flow.has(TcpFlags::RST)),
-            flows_syn: facts.count_flows(|flow| flow.has(TcpFlags::SYN)),
-            flows_syn_only: facts.count_flows(|flow| flow.is_syn_only()),
-            flows_syn_fin: facts.count_flows(|flow| flow.has_syn_fin()),
-            flows_null: facts.count_flows(|flow| flow.has_null()),
-            flows_xmas: facts.count_flows(|flow| flow.has_xmas()),
-            five_tuples: facts.five_tuples.len() as u64,
-            ipv6_tcp_packets: facts.ipv6_tcp_packets,
+            flows: totals.flows,
+            flows_fin: totals.flows_with(TcpFlags::FIN),
+            flows_rst: totals.flows_with(TcpFlags::RST),
+            flows_syn: totals.flows_with(TcpFlags::SYN),
+            flows_syn_only: totals.syn_only_flows,
+            flows_syn_fin: totals.syn_fin_flows,
+            flows_null: totals.null_flows,
+            flows_xmas: totals.xmas_flows,
+            five_tuples: totals.five_tuples,
+            ipv6_tcp_packets: totals.ipv6_tcp_packets,
         }
     }
 }

@@ -1,69 +1,78 @@
 //! The text of `acsm inspect`.
 
-use std::cmp::Reverse;
 use std::io::{self, Write};
 
-use super::{Facts, FlowFacts, Summary};
-use crate::flow::{FlowKey, TcpFlags};
+use super::{BusyPair, Totals};
+use crate::capture::FrameCounts;
+use crate::flow::TcpFlags;
 use crate::report::format::{FAINT, HEADING, bar, bytes, duration, grouped, percent};
+use crate::report::trace::TraceReport;
 
-/// Number of address pairs shown.
-const BUSIEST: usize = 10;
 const BAR_COLUMNS: usize = 32;
 
-/// Writes the text: `facts` with the totals of `summary`.
-pub fn write(out: &mut impl Write, facts: &Facts, summary: &Summary) -> io::Result<()> {
-    overview(out, facts, summary)?;
-    if facts.frames.tcp_packets > 0 {
-        flags(out, facts, summary)?;
-        flow_sizes(out, facts)?;
-        busiest_pairs(out, facts)?;
+/// Writes the text.
+pub fn write(
+    out: &mut impl Write,
+    frames: &FrameCounts,
+    totals: &Totals,
+    trace: &TraceReport,
+) -> io::Result<()> {
+    overview(out, frames, totals, trace)?;
+    if frames.tcp_packets > 0 {
+        flags(out, totals)?;
+        flow_sizes(out, totals)?;
+        busiest_pairs(out, totals)?;
     }
-    skipped(out, facts)
+    skipped(out, frames)
 }
 
-fn overview(out: &mut impl Write, facts: &Facts, summary: &Summary) -> io::Result<()> {
-    let tcp = facts.frames.tcp_packets;
+fn overview(
+    out: &mut impl Write,
+    frames: &FrameCounts,
+    totals: &Totals,
+    trace: &TraceReport,
+) -> io::Result<()> {
+    let tcp = frames.tcp_packets;
     writeln!(out, "{HEADING}Trace{HEADING:#}")?;
     writeln!(
         out,
         "  packets      {}, TCP {} ({}), over IPv6 {}",
-        grouped(facts.frames.packets),
+        grouped(frames.packets),
         grouped(tcp),
-        percent(tcp, facts.frames.packets),
-        grouped(facts.ipv6_tcp_packets)
+        percent(tcp, frames.packets),
+        grouped(totals.ipv6_tcp_packets)
     )?;
-    if let Some((first, last)) = facts.frames.span {
+    if let Some((first, last)) = frames.span {
         writeln!(out, "  time         {first} to {last} ({})", duration(last.since(first)))?;
     }
-    if !summary.trace.link_types.is_empty() {
-        writeln!(out, "  link types   {}", summary.trace.link_types.join(", "))?;
+    if !trace.link_types.is_empty() {
+        writeln!(out, "  link types   {}", trace.link_types.join(", "))?;
     }
     writeln!(
         out,
         "  flows        {} (directed address pairs), {} directed 5-tuples",
-        grouped(summary.flows),
-        grouped(summary.five_tuples)
+        grouped(totals.flows),
+        grouped(totals.five_tuples)
     )?;
-    writeln!(out, "  TCP bytes    {} on the wire", bytes(facts.frames.tcp_bytes))?;
-    if let Some(damage) = &summary.trace.damaged {
+    writeln!(out, "  TCP bytes    {} on the wire", bytes(frames.tcp_bytes))?;
+    if let Some(damage) = &trace.damaged {
         writeln!(out, "  damaged      {damage}")?;
     }
     Ok(())
 }
 
-fn flags(out: &mut impl Write, facts: &Facts, summary: &Summary) -> io::Result<()> {
+fn flags(out: &mut impl Write, totals: &Totals) -> io::Result<()> {
     writeln!(out, "\n{HEADING}Flags            packets        flows{HEADING:#}")?;
-    for ((flag, name), packets) in TcpFlags::NAMED.iter().zip(facts.flag_packets) {
-        let flows = facts.count_flows(|flow| flow.has(*flag));
+    let counts = totals.flag_packets.into_iter().zip(totals.flag_flows);
+    for ((_, name), (packets, flows)) in TcpFlags::NAMED.iter().zip(counts) {
         writeln!(out, "  {name:<10} {:>11}  {:>11}", grouped(packets), grouped(flows))?;
     }
-    let flows_null = grouped(summary.flows_null);
-    writeln!(out, "  {:<10} {:>11}  {flows_null:>11}", "none", grouped(facts.null_packets))?;
+    let null_flows = grouped(totals.null_flows);
+    writeln!(out, "  {:<10} {:>11}  {null_flows:>11}", "none", grouped(totals.null_packets))?;
     for (name, flows) in [
-        ("SYN only", summary.flows_syn_only),
-        ("SYN+FIN", summary.flows_syn_fin),
-        ("xmas", summary.flows_xmas),
+        ("SYN only", totals.syn_only_flows),
+        ("SYN+FIN", totals.syn_fin_flows),
+        ("xmas", totals.xmas_flows),
     ] {
         writeln!(out, "  {name:<10} {:>11}  {:>11}", "", grouped(flows))?;
     }
@@ -71,15 +80,10 @@ fn flags(out: &mut impl Write, facts: &Facts, summary: &Summary) -> io::Result<(
 }
 
 /// A histogram of packets per flow, in classes that double.
-fn flow_sizes(out: &mut impl Write, facts: &Facts) -> io::Result<()> {
-    let mut classes = [0u64; 64];
-    for flow in facts.flows.values() {
-        classes[flow.packets.max(1).ilog2() as usize] += 1;
-    }
-    let used = classes.iter().rposition(|&n| n > 0).map_or(0, |last| last + 1);
-    let most = classes.iter().copied().max().unwrap_or(0) as f64;
+fn flow_sizes(out: &mut impl Write, totals: &Totals) -> io::Result<()> {
+    let most = totals.size_classes.iter().copied().max().unwrap_or(0) as f64;
     writeln!(out, "\n{HEADING}Packets per flow       flows{HEADING:#}")?;
-    for (class, &flows) in classes.iter().enumerate().take(used) {
+    for (class, &flows) in totals.size_classes.iter().enumerate() {
         let low = 1u64 << class;
         let range = match class {
             0 => "1".to_owned(),
@@ -91,29 +95,21 @@ fn flow_sizes(out: &mut impl Write, facts: &Facts) -> io::Result<()> {
     Ok(())
 }
 
-fn busiest_pairs(out: &mut impl Write, facts: &Facts) -> io::Result<()> {
-    let mut pairs: Vec<(FlowKey, FlowFacts)> =
-        facts.flows.iter().map(|(flow, facts)| (flow.key, *facts)).collect();
-    let by_packets = |(key, flow): &(FlowKey, FlowFacts)| (Reverse(flow.packets), *key);
-    if pairs.len() > BUSIEST {
-        pairs.select_nth_unstable_by_key(BUSIEST - 1, by_packets);
-        pairs.truncate(BUSIEST);
-    }
-    pairs.sort_unstable_by_key(by_packets);
+fn busiest_pairs(out: &mut impl Write, totals: &Totals) -> io::Result<()> {
     writeln!(out, "\n{HEADING}Busiest pairs    packets        bytes{HEADING:#}")?;
-    for (FlowKey { src, dst, .. }, flow) in pairs {
-        let (packets, bytes) = (grouped(flow.packets), bytes(flow.bytes));
+    for &BusyPair { pair: (src, dst), packets, bytes: wire_bytes } in &totals.busiest {
+        let (packets, bytes) = (grouped(packets), bytes(wire_bytes));
         writeln!(out, "             {packets:>11}  {bytes:>11}  {src} → {dst}")?;
     }
     Ok(())
 }
 
-fn skipped(out: &mut impl Write, facts: &Facts) -> io::Result<()> {
-    if facts.frames.skipped.total() == 0 {
+fn skipped(out: &mut impl Write, frames: &FrameCounts) -> io::Result<()> {
+    if frames.skipped.total() == 0 {
         return Ok(());
     }
     writeln!(out, "\n{HEADING}Not counted      packets{HEADING:#}")?;
-    for (skip, n) in facts.frames.skipped.iter() {
+    for (skip, n) in frames.skipped.iter() {
         let (name, why) = (skip.name(), skip.explain());
         writeln!(out, "  {name:<18} {:>7}  {FAINT}{why}{FAINT:#}", grouped(n))?;
     }

@@ -95,6 +95,8 @@ pub struct Origin {
     pub states: Vec<String>,
     /// Captures that the traffic was measured on.
     pub trace: Vec<String>,
+    /// Options of `acsm replay` that say what a flow is, by which rules, and how long it may be idle.
+    pub options: String,
     /// The preset that the store is for.
     pub preset: Preset,
     /// Whether there is a pending table before the store by default.

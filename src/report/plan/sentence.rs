@@ -87,7 +87,8 @@ pub fn arguments(option: &PlanOption, origin: &Origin) -> String {
         Preset::Operator => String::new(),
         preset => format!("--preset {} ", preset.name()),
     };
-    let mut arguments = format!("{preset}--backend {}", shape.backend.name());
+    let options = &origin.options;
+    let mut arguments = format!("{preset}{options}--backend {}", shape.backend.name());
     if shape.has_cells() {
         arguments +=
             &format!(" --layout {} --hashes {}", shape.layout.name(), option.footprint.hashes);

@@ -96,7 +96,7 @@ impl<'a> Canvas<'a> {
         (width, height): (f64, f64),
     ) -> Self {
         let mut top = 4.0;
-        for line in wrapped(&figure.title, ((width - 16.0) / (LETTER * 1.15)) as usize) {
+        for line in wrapped(&figure.title, ((width - 16.0) / (LETTER * 1.35)) as usize) {
             top += LINE_HEIGHT;
             text(&mut out, "heading", (8.0, top - 4.0), "start", &line);
         }

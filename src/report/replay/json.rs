@@ -5,9 +5,10 @@ use serde_json::{Map, Value};
 
 use super::prediction::Prediction;
 use crate::engine::{
-    AlertDifference, Errors, Lookups, MeasuredError, Measurement, OverloadTotals, RunPlan,
-    RunResult,
+    AlertDifference, Errors, Incidents, Lookups, MeasuredError, Measurement, OverloadTotals,
+    RunPlan, RunResult,
 };
+use crate::report::alert::IncidentFacts;
 use crate::report::trace::TraceReport;
 use crate::seed::Seed;
 use acsm_filters::pending::{PendingStats, PendingTable};
@@ -23,6 +24,7 @@ pub struct Summary {
     pub flows: FlowReport,
     pub lookups: LookupReport,
     pub alerts: AlertReport,
+    pub incidents: Vec<IncidentReport>,
     pub errors: Option<ErrorReport>,
     pub error: CurrentError,
     pub overload: OverloadReport,
@@ -149,6 +151,9 @@ pub struct FlowReport {
     pub cells_aged: u64,
     pub cells_shared: u64,
     pub reset_ignored: u64,
+    /// Flows with a FIN, and with a RST, by the store's own word.
+    pub fin: u64,
+    pub rst: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -170,6 +175,28 @@ pub struct AlertReport {
     pub left_out: Map<String, Value>,
     /// What did not fit in the thresholds' bounded memory.
     pub thresholds: ThresholdReport,
+}
+
+/// An incident, with the number that `--incident` takes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct IncidentReport {
+    number: usize,
+    id: String,
+    #[serde(flatten)]
+    facts: IncidentFacts,
+}
+
+impl IncidentReport {
+    fn list(incidents: &Incidents) -> Vec<IncidentReport> {
+        let numbered = incidents.list.iter().zip(1..);
+        numbered
+            .map(|(incident, number)| IncidentReport {
+                number,
+                id: incident.id.to_string(),
+                facts: IncidentFacts::new(incident, |time| time.to_string()),
+            })
+            .collect()
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -225,9 +252,12 @@ impl Summary {
                 cells_aged: stats.cells_aged,
                 cells_shared: stats.cells_shared,
                 reset_ignored: outcome.shards.resets_ignored,
+                fin: marked(outcome, &context, "flow_fin"),
+                rst: marked(outcome, &context, "flow_rst"),
             },
             lookups: outcome.shards.lookups.into(),
             alerts: alert_report(outcome, &context),
+            incidents: IncidentReport::list(&outcome.alerts.incidents),
             errors: errors.map(|errors| {
                 ErrorReport::new(errors, outcome.alerts.difference.unwrap_or_default())
             }),
@@ -269,6 +299,14 @@ fn store_report(outcome: &RunResult, context: &Context<'_>) -> StoreReport {
         full: stats.full,
         refused: outcome.shards.refused,
     }
+}
+
+/// How often a mark came, shown or not: marks know no limit but what a user does not want to see.
+fn marked(outcome: &RunResult, context: &Context<'_>, mark: &str) -> u64 {
+    let Some(rule) = context.plan.active.rules.list.find(mark) else { return 0 };
+    let index = usize::from(rule.id.0);
+    let of = |counts: &[u64]| counts.get(index).copied().unwrap_or(0);
+    of(&outcome.alerts.raised) + of(&outcome.shards.only_counted)
 }
 
 fn alert_report(outcome: &RunResult, context: &Context<'_>) -> AlertReport {

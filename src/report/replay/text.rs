@@ -1,256 +1,177 @@
-//! The summary text at the end of `acsm replay` and `acsm live`.
+//! The summary text at the end of `acsm replay` and `acsm live`: incidents, then traffic and store in a few lines.
 
 use std::io::{self, Write};
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::json::{ErrorReport, OverloadReport, StoreReport, Summary};
-use crate::engine::{Measurement, RunResult};
-use crate::report::format::{FAINT, HEADING, bytes, duration, grouped, percent};
-use acsm_filters::Expire;
+use super::json::{OverloadReport, Summary};
+use super::{incidents, internals};
+use crate::engine::{Measurement, RunPlan, RunResult};
+use crate::machine::RuleKind;
+use crate::report::format::{HEADING, bytes, grouped, percent};
+use crate::time::Timestamp;
+
+/// What a page shows beside the figures.
+#[derive(Debug, Clone, Copy)]
+pub struct Page<'a> {
+    /// The configuration of the run.
+    pub plan: &'a RunPlan,
+    /// What was read, such as the name of a file.
+    pub input: &'a str,
+    /// Incidents of this severity and higher ones are listed.
+    pub min_severity: u8,
+    /// Whether single alerts were shown.
+    pub shows_alerts: bool,
+    /// Whether to show how it works inside.
+    pub is_verbose: bool,
+    /// Whether incidents can be asked for by number.
+    pub has_numbers: bool,
+}
 
 /// Writes the summary. `outcome` supplies what is not in the JSON document.
-pub fn write(out: &mut impl Write, summary: &Summary, outcome: &RunResult) -> io::Result<()> {
-    trace(out, summary, outcome)?;
+pub fn write(
+    out: &mut impl Write,
+    page: &Page<'_>,
+    summary: &Summary,
+    outcome: &RunResult,
+) -> io::Result<()> {
+    header(out, page, summary, outcome)?;
+    let low_events = match page.shows_alerts {
+        true => 0,
+        false => outcome.alerts.alone,
+    };
+    let list = &outcome.alerts.incidents;
+    if list.list.is_empty() {
+        writeln!(out, "\n{HEADING}No incidents.{HEADING:#}{}", incidents::low_text(low_events))?;
+        if let Some(why) = why_nothing(summary, outcome) {
+            writeln!(out, "          {why}")?;
+        }
+    } else {
+        writeln!(out)?;
+        incidents::table(out, list, &page.plan.active.home, page.min_severity, low_events)?;
+    }
+    traffic(out, page, summary)?;
     store(out, summary, outcome)?;
-    alerts(out, summary)?;
+    if page.has_numbers && !list.list.is_empty() {
+        writeln!(out, "Next: --incident 1 (details)   --alerts eve.json (lines for programs)")?;
+    }
+    if page.is_verbose {
+        writeln!(out)?;
+        internals::write(out, summary, outcome)?;
+    }
     match &summary.errors {
-        Some(report) => errors(out, report),
+        Some(report) => internals::errors(out, report),
         None => Ok(()),
     }
 }
 
-fn trace(out: &mut impl Write, summary: &Summary, outcome: &RunResult) -> io::Result<()> {
-    let (trace, speed) = (&summary.trace, &summary.speed);
-    writeln!(out, "{HEADING}Trace{HEADING:#}")?;
-    let (packets, tcp) = (grouped(trace.packets), grouped(trace.tcp_packets));
-    let (seconds, rate) = (speed.seconds, speed.packets_per_second / 1e6);
-    writeln!(
-        out,
-        "  packets      {packets}, TCP {tcp}, in {seconds:.2} s ({rate:.2} M packets/s)"
-    )?;
+fn header(
+    out: &mut impl Write,
+    page: &Page<'_>,
+    summary: &Summary,
+    outcome: &RunResult,
+) -> io::Result<()> {
+    write!(out, "{}: ", page.input)?;
     if let Some((first, last)) = outcome.frames.span {
-        writeln!(out, "  time         {first} to {last} ({})", duration(last.since(first)))?;
+        write!(out, "{} to {} UTC, ", moment(first), moment(last))?;
     }
-    if !trace.skipped.is_empty() {
-        let reasons: Vec<String> =
-            trace.skipped.iter().map(|(why, n)| format!("{why} {n}")).collect();
-        writeln!(out, "  skipped      {}", reasons.join(", "))?;
+    let flows = match &summary.pending {
+        Some(pending) => pending.inserted,
+        None => summary.flows.inserted,
+    };
+    let what = if page.plan.keyer.is_directed() { "flows" } else { "connections" };
+    writeln!(out, "{} packets, {} {what}", grouped(summary.trace.packets), grouped(flows))
+}
+
+/// A moment to the second.
+fn moment(time: Timestamp) -> String {
+    let civil = time.civil();
+    let (year, month, day) = (civil.year, civil.month, civil.day);
+    let (hour, minute, second) = (civil.hour, civil.minute, civil.second);
+    format!("{year}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}")
+}
+
+/// Why there may be nothing to show, and what to try.
+fn why_nothing(summary: &Summary, outcome: &RunResult) -> Option<String> {
+    let trace = &summary.trace;
+    let muted = outcome.alerts.suppressed.muted;
+    if trace.packets == 0 {
+        return Some(
+            "no packets: is the file empty, or does --filter, --from or --to leave nothing?"
+                .to_owned(),
+        );
     }
-    if let Some(damage) = &trace.damaged {
-        writeln!(out, "  damaged      {damage}")?;
-    }
-    if let Some(seed) = &summary.seed {
-        writeln!(out, "  seed         {seed}")?;
+    if trace.tcp_packets == 0 {
+        return Some(
+            "no TCP, and acsm follows nothing else: `acsm inspect` says what there is".to_owned(),
+        );
     }
     if outcome.one_way {
-        writeln!(out, "  one-way      nearly all flows or handshakes show one direction only")?;
+        return Some(
+            "one direction only was captured: capture both, so that answers can be seen".to_owned(),
+        );
     }
-    Ok(())
+    (muted > 0).then(|| {
+        format!(
+            "{} alerts muted: within the first minute flows under way look new; try a longer capture",
+            grouped(muted)
+        )
+    })
+}
+
+fn traffic(out: &mut impl Write, page: &Page<'_>, summary: &Summary) -> io::Result<()> {
+    let trace = &summary.trace;
+    let skipped = |names: &[&str]| -> u64 {
+        names.iter().filter_map(|name| trace.skipped.get(*name)).filter_map(Value::as_u64).sum()
+    };
+    let (udp, icmp) = (skipped(&["udp"]), skipped(&["icmp", "tcp_in_icmp"]));
+    let other = trace.packets.saturating_sub(trace.tcp_packets + udp + icmp);
+    let share = |part| percent(part, trace.packets);
+    write!(out, "{HEADING}TRAFFIC{HEADING:#}   TCP {} of packets", share(trace.tcp_packets))?;
+    let parts = [("UDP", udp), ("ICMP", icmp), ("other", other)];
+    let parts: Vec<String> = parts
+        .into_iter()
+        .filter(|(_, part)| *part > 0)
+        .map(|(name, part)| format!("{name} {}", share(part)))
+        .collect();
+    if !parts.is_empty() {
+        write!(out, "; {} not examined", parts.join(", "))?;
+    }
+    if let Some(damage) = &trace.damaged {
+        write!(out, "; damaged: {damage}")?;
+    }
+    let (fin, rst) = (grouped(summary.flows.fin), grouped(summary.flows.rst));
+    let marks = page.plan.active.rules.list.of_kind(RuleKind::Mark);
+    let are_shown = !page.plan.active.shown.intersection(marks).is_empty();
+    let hint = if are_shown { "" } else { " (--marks lists them)" };
+    writeln!(out, "\n          {fin} flows with a FIN, {rst} with a RST{hint}")
 }
 
 fn store(out: &mut impl Write, summary: &Summary, outcome: &RunResult) -> io::Result<()> {
-    let (store, flows, lookups) = (&summary.store, &summary.flows, &summary.lookups);
-    let asked = lookups.known + lookups.absent + lookups.dont_know;
-    writeln!(out, "\n{HEADING}Store{HEADING:#}")?;
-    write!(out, "  {:<12} {}", store.backend.name(), bytes(store.bits / 8))?;
-    let (cells, bits, used) = (grouped(store.cells), store.cell_bits, 100.0 * store.fill_ratio);
-    match (store.backend.has_cells(), store.hashes) {
-        (_, 0) => {}
-        (false, _) => write!(out, ": {cells} slots of {bits} bits, {used:.1} % in use")?,
-        (true, k) => {
-            let halves = if store.expire == Expire::Timer.name() { "2 × " } else { "" };
-            write!(
-                out,
-                ": {halves}{cells} cells of {bits} bits, {k} per flow, {used:.1} % in use"
-            )?;
-        }
+    let (store, flows) = (&summary.store, &summary.flows);
+    let backend = store.backend.name();
+    write!(out, "{HEADING}STORE{HEADING:#}     {backend} {}", bytes(store.bits / 8))?;
+    if let Some(pending) = &summary.pending {
+        write!(out, " + pending {}", bytes(pending.bits / 8))?;
     }
-    writeln!(out, ", {:.1} bits per flow", store.bits_per_flow)?;
     let about = if flows.live_estimated { "about " } else { "" };
-    writeln!(
-        out,
-        "  flows        {} inserted, {} deleted, {about}{} alive at the end, {} cells aged",
-        grouped(flows.inserted),
-        grouped(flows.deleted),
-        grouped(flows.live),
-        grouped(flows.cells_aged)
-    )?;
-    writeln!(
-        out,
-        "  lookups      {} known, {} absent, {} don't know ({})",
-        grouped(lookups.known),
-        grouped(lookups.absent),
-        grouped(lookups.dont_know),
-        percent(lookups.dont_know, asked)
-    )?;
-    error(out, summary, outcome)?;
-    recycled(out, summary)?;
-    pending(out, summary)?;
-    overload(out, summary)?;
-    capacity(out, store)?;
-    let (batch, sweep) = (&outcome.batch_nanos, &outcome.shards.sweep_nanos);
-    writeln!(
-        out,
-        "  {FAINT}time         batch median {}, 99 % {}; sweep slice median {}, 99 % {}{FAINT:#}",
-        duration(batch.quantile(0.5)),
-        duration(batch.quantile(0.99)),
-        duration(sweep.quantile(0.5)),
-        duration(sweep.quantile(0.99))
-    )
-}
-
-/// The error measured on a sample of flows; and the predicted one, where the sample says too little.
-fn error(out: &mut impl Write, summary: &Summary, outcome: &RunResult) -> io::Result<()> {
+    write!(out, ", {about}{} flows at the end", grouped(flows.live))?;
     if let Some(Measurement { last, worst }) = &outcome.measured {
-        writeln!(
+        let rate = last.wrong as f64 / last.asked.max(1) as f64;
+        write!(
             out,
-            "  error        about {} of {} lookups wrong in the last minute, by {} sampled flows; at most {:.1e}, \
-             worst minute {worst:.1e}",
-            grouped(last.wrong),
-            grouped(last.asked),
-            grouped(last.flows),
+            ", error measured {rate:.1e} (at most {:.1e}), worst minute {worst:.1e}",
             last.high
         )?;
+    } else if store.hashes > 0 {
+        write!(out, ", error by theory {:.1e}", store.predicted_error)?;
     }
-    let store = &summary.store;
-    let is_thin = outcome.measured.as_ref().is_none_or(|measured| measured.last.is_thin());
-    if store.hashes > 0 && is_thin {
-        writeln!(
-            out,
-            "  theory       {:.1e} of lookups wrong at this load, {:.1e} at what it was made for",
-            store.predicted_error, store.planned_error
-        )?;
-    }
-    Ok(())
-}
-
-/// How often a recycling store was recycled.
-fn recycled(out: &mut impl Write, summary: &Summary) -> io::Result<()> {
-    let (Some(at), flows) = (&summary.store.recycle_at, &summary.flows) else { return Ok(()) };
-    write!(out, "  recycled     {} times in all shards, at {at}", grouped(flows.recycles))?;
-    if flows.moved > 0 {
-        write!(out, "; {} flows moved to an active half", grouped(flows.moved))?;
-    }
-    writeln!(out)
-}
-
-/// Flows that were pending, and what became of them.
-fn pending(out: &mut impl Write, summary: &Summary) -> io::Result<()> {
-    let Some(pending) = &summary.pending else { return Ok(()) };
-    let (inserted, admitted) = (grouped(pending.inserted), grouped(pending.admitted));
-    let (lost, memory) = (grouped(pending.lost), bytes(pending.bits / 8));
-    writeln!(
-        out,
-        "  pending      {inserted} flows, {admitted} admitted to the store, {lost} lost; {memory} beside \
-         the store"
-    )
-}
-
-/// Times in which new flows were too many, if there were any.
-fn overload(out: &mut impl Write, summary: &Summary) -> io::Result<()> {
+    writeln!(out)?;
     let OverloadReport { entered, over, seconds } = summary.overload;
-    if entered == 0 {
-        return Ok(());
+    if entered > 0 {
+        let until = if over < entered { ", the last one not over" } else { "" };
+        let (entered, seconds) = (grouped(entered), grouped(seconds));
+        writeln!(out, "          overload {entered} times, {seconds} s in all{until}")?;
     }
-    let until = if over < entered { ", the last one not over" } else { "" };
-    writeln!(
-        out,
-        "  overload     {} times new flows were too many, for {} s in all{until}",
-        grouped(entered),
-        grouped(seconds)
-    )
-}
-
-/// Capacity limits that were reached, if any.
-fn capacity(out: &mut impl Write, store: &StoreReport) -> io::Result<()> {
-    if store.evicted > 0 {
-        let evicted = grouped(store.evicted);
-        writeln!(out, "  full         {evicted} flows evicted, the longest idle first")?;
-    }
-    if store.full > 0 {
-        let full = grouped(store.full);
-        writeln!(out, "  full         {full} times a new flow found no room: raise --flows")?;
-    }
-    if store.refused > 0 {
-        let refused = grouped(store.refused);
-        writeln!(out, "  full         {refused} flows refused, beyond --flows: pending instead")?;
-    }
-    if store.saturations > 0 {
-        let stuck = grouped(store.saturations);
-        writeln!(out, "  full         {stuck} counters stuck at their maximum")?;
-    }
-    Ok(())
-}
-
-fn alerts(out: &mut impl Write, summary: &Summary) -> io::Result<()> {
-    let alerts = &summary.alerts;
-    writeln!(out, "\n{HEADING}Alerts         {:>11}{HEADING:#}", grouped(alerts.total))?;
-    counts(out, &alerts.by_rule)?;
-    if !alerts.only_counted.is_empty() {
-        writeln!(out, "\n{HEADING}Counted, not shown{HEADING:#}")?;
-        counts(out, &alerts.only_counted)?;
-    }
-    let left_out: u64 = alerts.left_out.values().filter_map(Value::as_u64).sum();
-    if left_out > 0 {
-        writeln!(out, "\n{HEADING}Left out       {:>11}{HEADING:#}", grouped(left_out))?;
-        counts(out, &alerts.left_out)?;
-    }
-    let lost = &alerts.thresholds;
-    if lost.unwatched + lost.evicted_keys > 0 {
-        writeln!(
-            out,
-            "  thresholds ran out of room: {} first packets unwatched, {} keys forgotten; their \
-             counts are lower bounds",
-            grouped(lost.unwatched),
-            grouped(lost.evicted_keys)
-        )?;
-    }
-    Ok(())
-}
-
-fn counts(out: &mut impl Write, counts: &Map<String, Value>) -> io::Result<()> {
-    for (name, count) in counts {
-        let count = count.as_u64().unwrap_or(0);
-        if count > 0 {
-            writeln!(out, "  {name:<24} {:>11}", grouped(count))?;
-        }
-    }
-    Ok(())
-}
-
-fn errors(out: &mut impl Write, errors: &ErrorReport) -> io::Result<()> {
-    writeln!(
-        out,
-        "\n{HEADING}Errors against an exact table     errors        lookups      rate{HEADING:#}"
-    )?;
-    let rows = [
-        ("false positive", errors.false_positive, errors.lookups_absent),
-        ("don't know, absent", errors.dont_know_absent, errors.lookups_absent),
-        ("false negative", errors.false_negative, errors.lookups_extant),
-        ("don't know", errors.dont_know, errors.lookups_extant),
-        ("false return", errors.false_return, errors.lookups_extant),
-    ];
-    for (kind, count, lookups) in rows {
-        let rate = rate_text(count, lookups);
-        writeln!(out, "  {kind:<26} {:>11} {:>14}  {rate}", grouped(count), grouped(lookups))?;
-    }
-    writeln!(
-        out,
-        "  flows ever wrong {} of {} ({}); alerts missed {}, spurious {}",
-        grouped(errors.flows_wrong),
-        grouped(errors.flows_total),
-        percent(errors.flows_wrong, errors.flows_total),
-        grouped(errors.alerts_missed),
-        grouped(errors.alerts_spurious)
-    )
-}
-
-/// A rate; zero errors in n lookups are stated as at most 3/n (95 % confidence).
-fn rate_text(count: u64, lookups: u64) -> String {
-    match (count, lookups) {
-        (_, 0) => "-".to_owned(),
-        (0, n) => format!("0 (at most {:.1e})", 3.0 / n as f64),
-        (count, n) => format!("{:.2e}", count as f64 / n as f64),
-    }
+    internals::capacity(store).iter().try_for_each(|full| writeln!(out, "          {full}"))
 }

@@ -4,8 +4,8 @@ use std::net::IpAddr;
 
 use acsm::capture::live::InterfaceCounts;
 use acsm::live::{
-    Counts, DropCounts, History, LookupCounts, OverloadView, Sample, SeenAlert, StoreView,
-    TalkerView, View,
+    Counts, DropCounts, History, IncidentsView, LookupCounts, OverloadView, Sample, SeenAlert,
+    StoreView, TalkerView, View,
 };
 use acsm::report::replay::{CurrentError, OverloadReport};
 use acsm_filters::Backend;
@@ -38,6 +38,7 @@ pub fn silent() -> View {
         rules: vec![],
         only_counted: Counts::default(),
         left_out: Counts::default(),
+        incidents: IncidentsView::default(),
         store: StoreView {
             backend: Backend::Fcf,
             bits: 24_000_000,

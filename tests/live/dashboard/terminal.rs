@@ -102,7 +102,7 @@ fn figures_and_alerts_appear_and_keys_work() {
     tmux.press(&["x"]);
     tmux.press(&["q"]);
     let end = tmux.wait_for("the summary", |screen| screen.contains("ended: 0"));
-    assert!(has_line(&end, "Alerts") && has_line(&end, "  port_scan"), "{end}");
+    assert!(has_line(&end, "INCIDENTS  1") && has_line(&end, "  1  2  port_scan"), "{end}");
     assert!(std::fs::read_to_string(eve).unwrap().contains("port_scan"));
     assert_given_back(&tmux);
 }
@@ -145,7 +145,7 @@ fn ctrl_c_pressed_twice_counts_once() {
     tmux.wait_for_own_screen();
     tmux.press(&["C-c"]);
     let end = tmux.wait_for("the end", |screen| screen.contains("ended: "));
-    assert!(end.contains("ended: 0") && has_line(&end, "Store"), "{end}");
+    assert!(end.contains("ended: 0") && has_line(&end, "STORE"), "{end}");
     assert_given_back(&tmux);
 }
 

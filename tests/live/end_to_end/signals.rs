@@ -47,7 +47,7 @@ fn rules_are_read_again_and_alert_files_opened_again() {
     monitor.signal("HUP");
     std::thread::sleep(Duration::from_secs(1));
     net.scan(20..60);
-    monitor.wait_for(|alert| alert["acsm"]["rule"] == "port_scan");
+    monitor.wait_for(|line| line["acsm"]["incident"]["status"] == "update");
     let output = monitor.end();
     assert!(output.stderr.contains("rules read again"), "{}", output.stderr);
     assert!(output.stderr.contains("the rules stay as they are"), "{}", output.stderr);

@@ -2,8 +2,8 @@
 
 use acsm::capture::live::InterfaceCounts;
 use acsm::live::{
-    Counts, DropCounts, LookupCounts, OverloadView, RuleView, SeenAlert, StoreView, TalkerView,
-    View,
+    Counts, DropCounts, IncidentsView, LookupCounts, OverloadView, RuleView, SeenAlert, StoreView,
+    TalkerView, View,
 };
 use acsm::report::replay::{CurrentError, MeasuredReport, OverloadReport, PendingReport};
 use acsm_filters::Backend;
@@ -38,6 +38,7 @@ pub fn small_view() -> View {
         alerts: map(json!({"syn_flood": 2})),
         only_counted: map(json!({"flow_fin": 5})),
         left_out: map(json!({"muted": 4, "cooled_down": 0})),
+        incidents: IncidentsView { open: 1, total: 3, latest: vec![] },
         store: StoreView {
             backend: Backend::Fcf,
             bits: 24_001,

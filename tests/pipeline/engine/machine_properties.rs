@@ -25,7 +25,7 @@ fn assert_in_range(rules: &Rules, outcome: Outcome) {
 
 #[test]
 fn steps_of_shipped_machines_are_total_and_in_range() {
-    for name in ["tcp-flags", "tcp-connection"] {
+    for name in ["tcp-flags", "tcp-flags-delete", "tcp-connection"] {
         let rules = Rules::load(name).unwrap();
         for lookup in lookups() {
             for direction in DIRECTIONS {
@@ -43,7 +43,7 @@ fn steps_of_shipped_machines_are_total_and_in_range() {
 /// What is certain without the state is what every state leads to.
 #[test]
 fn steps_without_a_state_agree_with_every_state() {
-    for name in ["tcp-flags", "tcp-connection"] {
+    for name in ["tcp-flags", "tcp-flags-delete", "tcp-connection"] {
         let rules = Rules::load(name).unwrap();
         let states = rules.machine.states().len();
         for direction in DIRECTIONS {

@@ -14,7 +14,7 @@ use acsm::generate::{AttackKind, AttackSpec, Profile, TraceSpec};
 use acsm::machine::{Preset, Rules};
 use acsm::time::NANOS_PER_SEC;
 use acsm_filters::{Backend, StoreSpec};
-use acsm_test_support::plans::{NullSink, replay_plan};
+use acsm_test_support::plans::{NullSink, replay_plan, undecided_connection_rules};
 
 use crate::engine::generated::generated;
 
@@ -123,7 +123,11 @@ fn a_flood_is_an_overload_of_a_small_pending_table_only() {
 #[test]
 fn rules_about_packets_of_no_flow_are_muted_while_the_pending_table_forgets_at_once() {
     let file = trace(AttackKind::AckFlood);
-    let muted = |slots, workers| replay(&file, slots, workers).1.alerts.suppressed.muted;
+    let active = Arc::new(ActiveRules::new(undecided_connection_rules(), Preset::Operator));
+    let muted = |slots, workers| {
+        let plan = RunPlan { active: active.clone(), ..plan(slots, workers) };
+        observe(&file, &plan, &mut Overloads::default()).alerts.suppressed.muted
+    };
     let (small, large) = (muted(1_000, 1), muted(64 << 10, 1));
     assert!(small > large + 10_000, "{small} muted with 1,000 slots, {large} with 65,536");
     for workers in [2, 3, 16] {

@@ -56,10 +56,10 @@ fn base_refused(more: &str, message: &str) {
 
 #[test]
 fn what_ships_loads_without_a_warning() {
-    for name in ["tcp-flags", "tcp-connection"] {
+    for name in ["tcp-flags", "tcp-flags-delete", "tcp-connection"] {
         let rules = Rules::load(name).unwrap();
         assert_eq!(rules.warnings, [], "{name}");
-        assert_eq!(rules.thresholds.len(), 6, "{name}");
+        assert_eq!(rules.thresholds.len(), 25, "{name}");
     }
     assert_eq!(Rules::load("tcp-flags").unwrap().machine.states().len(), 6);
     assert_eq!(Rules::load("tcp-connection").unwrap().machine.states().len(), 14);
@@ -72,8 +72,8 @@ fn files_that_are_no_rules_files() {
     assert!(std::error::Error::source(&error).is_some(), "the cause is told too");
     assert_eq!(
         Rules::load("tcp").unwrap_err().to_string(),
-        "no rules file `tcp` comes with acsm, only `tcp-flags`, `tcp-connection`, `marks`, \
-         `suspicious-flags` or `thresholds`; for a file of your own write its path, as in \
+        "no rules file `tcp` comes with acsm, only `tcp-flags`, `tcp-flags-delete`, \
+         `tcp-connection`, `marks`, `suspicious-flags` or `thresholds`; for a file of your own write its path, as in \
          `./tcp.toml`"
     );
     refused("", ": empty: a rules file has states, transitions and rules");
@@ -92,7 +92,7 @@ fn keys_and_values_of_the_wrong_kind() {
     base_refused(
         "[[stat]]\nname = \"x\"",
         ":8: unknown key `stat`, expected one of `about`, `flow_keys`, `include`, `hygiene`, \
-         `groups`, `state`, `transition`, `otherwise`, `resume`, `rule`",
+         `groups`, `state`, `transition`, `otherwise`, `resume`, `rule`, `set`",
     );
     base_refused(
         "[[state]]\nname = \"x\"\ndoc = \"x\"\nhalfopen = true",
@@ -249,18 +249,28 @@ fn rules_that_cannot_be() {
         ":13: a rule of kind `threshold` needs `threshold = { … }`",
     );
     let ten_second = "threshold = { count = 1, of = \"fins\", per = \"pair\", window = \"10s\" }\n";
-    base_refused(&format!("{RULE}{ten_second}"), ":15: `threshold` needs `kind = \"threshold\"`");
+    base_refused(
+        &format!("{RULE}{ten_second}"),
+        ":15: a rule of kind `flag` counts `odd_flag_targets`, and no other does",
+    );
+    let of_prefix = ten_second.replace("\"pair\"", "\"prefix\"");
+    let thresholds = change("\"flag\"", "\"threshold\"") + &of_prefix;
+    base_refused(&thresholds, ":15: `fins` are counted per no `prefix`");
     let threshold =
         |from: &str, to: &str| change("\"flag\"", "\"threshold\"") + &ten_second.replace(from, to);
     assert_eq!(load(&format!("{BASE}{}", threshold("", ""))).unwrap().thresholds.len(), 1);
     base_refused(
         &threshold("fins", "finns"),
         ":15: unknown word for `of`, `finns`, expected `half_open`, `unanswered_ports`, \
-         `destinations`, `resets`, `fins` or `unsolicited_synacks`",
+         `destinations`, `resets`, `fins`, `unsolicited_synacks`, `unsolicited_synack_hosts`, \
+         `incomplete_syns`, `refused_syns`, `empty_connections`, `connections`, `repeated_syns`, \
+         `stray_acks`, `odd_flags` or `odd_flag_targets`",
     );
     base_refused(
         &threshold("\"pair\"", "\"flow\""),
-        ":15: unknown word for `per`, `flow`, expected `source`, `destination`, `pair` or `source_and_port`",
+        ":15: unknown word for `per`, `flow`, expected `source`, `destination`, `pair`, \
+         `source_and_port`, `pair_and_port`, `source_service`, `service`, `prefix`, `wide_prefix` \
+         or `5-tuple`",
     );
     base_refused(
         &threshold("10s", "ten"),
@@ -350,11 +360,18 @@ fn includes_come_from_the_folder_or_from_what_ships() {
     let error = load_files(&[("main.toml", &main), ("more.toml", BASE)]).unwrap_err().to_string();
     assert!(
         error.ends_with(
-            "more.toml:2: an included file holds rules; states and transitions belong in the \
-             file that includes it"
+            "more.toml:2: there is a machine already: an included file may have states and \
+             transitions only if the file that includes it has none"
         ),
         "{error}"
     );
+    // A file without a machine has that of a file that it includes.
+    let set = "include = [\"tcp-connection\"]\n[set.port_scan]\ncount = 20\n";
+    let rules = load(set).unwrap();
+    assert_eq!(rules.machine.states().len(), 14);
+    let scan = rules.list.find("port_scan").unwrap().id;
+    let counts = rules.thresholds.iter().filter(|threshold| threshold.rule == scan);
+    assert_eq!(counts.map(|threshold| threshold.count).collect::<Vec<_>>(), [20]);
     let error = load(&format!("include = [\"more\"]\n{BASE}")).unwrap_err().to_string();
     assert!(error.contains("test.toml:1: no rules file `more` comes with acsm"), "{error}");
     let error = load(&format!("include = [\"more.toml\"]\n{BASE}")).unwrap_err().to_string();

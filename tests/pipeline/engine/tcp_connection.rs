@@ -168,7 +168,6 @@ fn odd_flags_have_one_name_and_change_no_state() {
         ("FIN+PSH+URG", "tcp_xmas_scan"),
         ("FIN+PSH+URG+ECE+CWR", "tcp_xmas_scan"),
         ("SYN+FIN", "tcp_syn_fin"),
-        ("SYN+FIN+ACK", "tcp_syn_fin"),
         ("SYN+FIN+RST", "tcp_syn_fin"),
         ("SYN+RST", "tcp_syn_rst"),
         ("FIN+SYN+RST+PSH+ACK+URG", "tcp_xmas_full"),
@@ -177,7 +176,9 @@ fn odd_flags_have_one_name_and_change_no_state() {
         walk(&format!(">{flags}"), "absent", &[name]);
         after_handshake(&format!("<{flags}"), "open", &[name]);
     }
+    // With an ACK it may be an answer of a stack that is only odd.
+    walk(">SYN+FIN+ACK", "absent", &[]);
     walk(">FIN", "absent", &["tcp_fin_scan"]);
-    after_handshake(">FIN", "open", &[]);
+    after_handshake(">FIN", "open", &["tcp_fin_scan"]);
     walk(">FIN+RST", "absent", &["rst_no_session", "tcp_fin_rst"]);
 }

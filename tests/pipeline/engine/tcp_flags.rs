@@ -72,5 +72,35 @@ fn without_a_state_only_what_is_certain_is_said() {
     assert!(step(TcpFlags::RST).alerts.is_empty());
     let null = step(TcpFlags::default()).alerts;
     assert_eq!(null.iter().next(), rules.list.find("tcp_null_scan").map(|rule| rule.id));
-    assert!(step(TcpFlags::FIN).alerts.is_empty(), "tcp_fin_scan needs an absent flow");
+    // Flags that no honest stack sends are odd whatever the state.
+    let fin = step(TcpFlags::FIN).alerts;
+    assert_eq!(fin.iter().next(), rules.list.find("tcp_fin_scan").map(|rule| rule.id));
+}
+
+/// `tcp-flags-delete`: FIN and RST delete and leave nothing, every other packet sets its class.
+#[test]
+fn fin_and_rst_delete_in_the_other_reading() {
+    let rules = Rules::load("tcp-flags-delete").unwrap();
+    let machine = &rules.machine;
+    let fires = |rule: &str| rules.list.find(rule).unwrap().id;
+    for place in (0..machine.states().len()).map(State::new).chain([None]) {
+        let lookup = place.map_or(Lookup::Absent, Lookup::Known);
+        for flags in (0..=255).map(TcpFlags) {
+            let outcome = machine.step(lookup, Direction::Forward, flags, false);
+            let (fin, rst) = (flags.has(TcpFlags::FIN), flags.has(TcpFlags::RST));
+            let wanted = match defined(None, flags).0 {
+                "fin" | "rst" | "finrst" if place.is_some() => Next::Delete,
+                "fin" | "rst" | "finrst" => Next::Keep,
+                class => {
+                    let state = (0..).map(|n| State::new(n).unwrap());
+                    Next::Go(state.into_iter().find(|s| name(machine, *s) == class).unwrap())
+                }
+            };
+            let stays = wanted == Next::Go(place.unwrap_or(State::new(15).unwrap()));
+            assert!(outcome.next == wanted || (stays && outcome.next == Next::Keep), "{flags}");
+            let alerts = (place.is_some() && fin, place.is_some() && rst);
+            let fired = ["flow_fin", "flow_rst"].map(|rule| outcome.alerts.contains(fires(rule)));
+            assert_eq!((fired[0], fired[1]), alerts, "{place:?} {flags}");
+        }
+    }
 }

@@ -11,3 +11,4 @@ mod failover;
 mod migration;
 mod servers;
 mod shadow;
+mod tls;

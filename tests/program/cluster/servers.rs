@@ -18,6 +18,8 @@ pub struct Server {
     pub port: u16,
     /// The port by which servers of the cluster talk to each other.
     bus: u16,
+    /// The port for encrypted connections, which is then also that of the cluster's map.
+    tls: Option<u16>,
     process: Child,
 }
 
@@ -31,6 +33,11 @@ impl Drop for Server {
 impl Server {
     pub fn address(&self) -> String {
         format!("127.0.0.1:{}", self.port)
+    }
+
+    /// The address for encrypted connections.
+    pub fn tls_address(&self) -> String {
+        format!("127.0.0.1:{}", self.tls.unwrap())
     }
 
     /// Sends a signal by its name.
@@ -80,21 +87,55 @@ fn needed() -> Result<(PathBuf, PathBuf), String> {
 impl Cluster {
     /// A cluster with this number of primaries and as many replicas or none, if servers can be started.
     pub fn start(primaries: usize, has_replicas: bool) -> Option<Cluster> {
-        let (program, module) = match needed() {
-            Ok(needed) => needed,
-            Err(why) => {
-                assert_ne!(env::var("ACSM_CLUSTER_TESTS").as_deref(), Ok("require"), "{why}");
-                println!("skipped: {why}");
-                return None;
-            }
-        };
-        let folder = tempfile::tempdir().unwrap();
         let count = primaries * (1 + usize::from(has_replicas));
-        let servers: Vec<Server> =
-            (0..count).map(|_| start_server(&program, &module, folder.path())).collect();
-        let cluster = Cluster { servers, folder };
+        let cluster = Cluster::of_servers(count, |_| Ok(None))?;
         cluster.form(primaries);
         Some(cluster)
+    }
+
+    /// The same without replicas, for encrypted connections as well, in an own authority's certificates:
+    /// `ca.crt` in the folder.
+    pub fn start_encrypted(primaries: usize) -> Option<Cluster> {
+        let options = |folder: &Path| {
+            make_certificates(folder)?;
+            let path = |name: &str| folder.join(name).display().to_string();
+            let words = ["tls-cluster yes", "tls-replication yes", "tls-auth-clients no"];
+            let words = words.iter().flat_map(|line| line.split(' ')).map(str::to_owned);
+            let files = [("cert", "server.crt"), ("key", "server.key"), ("ca-cert", "ca.crt")];
+            let files = files.map(|(kind, file)| [format!("tls-{kind}-file"), path(file)]);
+            let mut options: Vec<String> = words.chain(files.into_iter().flatten()).collect();
+            options.iter_mut().step_by(2).for_each(|name| name.insert_str(0, "--"));
+            Ok(Some(options))
+        };
+        let mut cluster = Cluster::of_servers(primaries, options)?;
+        // A server that knows no such options ends at once.
+        let client = redis::Client::open(format!("redis://{}/", cluster.servers[0].address()));
+        let client = client.unwrap();
+        let mut has_ended = false;
+        wait_until("the first server answers or ends", || {
+            has_ended = cluster.servers[0].process.try_wait().unwrap().is_some();
+            has_ended || client.get_connection_with_timeout(Duration::from_secs(1)).is_ok()
+        });
+        if has_ended {
+            return skipped("the server is built without TLS");
+        }
+        cluster.form(primaries);
+        Some(cluster)
+    }
+
+    /// Servers that do not know each other yet, with options for encryption if there are such.
+    fn of_servers(
+        count: usize,
+        options: impl FnOnce(&Path) -> Result<Option<Vec<String>>, String>,
+    ) -> Option<Cluster> {
+        let folder = tempfile::tempdir().unwrap();
+        let needed = needed().and_then(|needed| Ok((needed, options(folder.path())?)));
+        let ((program, module), tls) = match needed {
+            Ok(needed) => needed,
+            Err(why) => return skipped(&why),
+        };
+        let start = || start_server(&program, &module, folder.path(), tls.as_deref());
+        Some(Cluster { servers: (0..count).map(|_| start()).collect(), folder })
     }
 
     fn form(&self, primaries: usize) {
@@ -107,7 +148,8 @@ impl Cluster {
         let first = &self.servers[0];
         for server in &self.servers[1..] {
             let mut meet = redis::cmd("CLUSTER");
-            let () = server.ask(meet.arg("MEET").arg("127.0.0.1").arg(first.port).arg(first.bus));
+            let port = first.tls.unwrap_or(first.port);
+            let () = server.ask(meet.arg("MEET").arg("127.0.0.1").arg(port).arg(first.bus));
         }
         for (number, server) in self.servers[..primaries].iter().enumerate() {
             let [begin, end] = [number, number + 1].map(|n| n * 16_384 / primaries);
@@ -182,13 +224,46 @@ impl Cluster {
     }
 }
 
-fn start_server(program: &Path, module: &Path, folder: &Path) -> Server {
-    // Both ports at once, so that they differ.
-    let free = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
-    let [port, bus] = free.map(|listener| listener.local_addr().unwrap().port());
+/// Says why there is no cluster, unless there must be one.
+fn skipped(why: &str) -> Option<Cluster> {
+    assert_ne!(env::var("ACSM_CLUSTER_TESTS").as_deref(), Ok("require"), "{why}");
+    println!("skipped: {why}");
+    None
+}
+
+/// An authority, `ca.crt`, and a server of this machine, `server.crt` and `server.key`, by `openssl`.
+fn make_certificates(folder: &Path) -> Result<(), String> {
+    let extensions = "subjectAltName=IP:127.0.0.1\nextendedKeyUsage=serverAuth,clientAuth\n";
+    std::fs::write(folder.join("server.ext"), extensions).unwrap();
+    let key = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes";
+    let lines = [
+        format!("req -x509 {key} -days 2 -subj /CN=authority -keyout ca.key -out ca.crt"),
+        format!("req {key} -subj /CN=server -keyout server.key -out server.csr"),
+        "x509 -req -in server.csr -CA ca.crt -CAkey ca.key -CAcreateserial -days 2 \
+         -extfile server.ext -out server.crt"
+            .to_owned(),
+    ];
+    for line in lines {
+        let mut openssl = Command::new("openssl");
+        let output = openssl.args(line.split_whitespace()).current_dir(folder).output();
+        let output = output.map_err(|_| "openssl is not installed".to_owned())?;
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "openssl {line}: {message}");
+    }
+    Ok(())
+}
+
+fn start_server(program: &Path, module: &Path, folder: &Path, tls: Option<&[String]>) -> Server {
+    // All ports at once, so that they differ.
+    let free = [(); 3].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+    let [port, bus, tls_port] = free.map(|listener| listener.local_addr().unwrap().port());
     let own = folder.join(port.to_string());
     std::fs::create_dir(&own).unwrap();
-    let process = Command::new(program)
+    let mut command = Command::new(program);
+    if let Some(options) = tls {
+        command.args(["--tls-port", &tls_port.to_string()]).args(options);
+    }
+    let process = command
         .args(["--port", &port.to_string(), "--cluster-port", &bus.to_string()])
         .args(["--bind", "127.0.0.1", "--cluster-enabled", "yes"])
         .args(["--cluster-node-timeout", "15000", "--cluster-require-full-coverage", "no"])
@@ -199,7 +274,7 @@ fn start_server(program: &Path, module: &Path, folder: &Path) -> Server {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    Server { port, bus, process }
+    Server { port, bus, tls: tls.map(|_| tls_port), process }
 }
 
 /// Waits until something holds.

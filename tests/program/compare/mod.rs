@@ -19,8 +19,10 @@ fn compare(options: &str, files: &[&Path]) -> Value {
 
 /// A report without what depends on the machine's speed.
 fn without_seconds(mut report: Value) -> Value {
-    for run in report["runs"].as_array_mut().expect("runs") {
-        run.as_object_mut().unwrap().remove("seconds").expect("the contract has seconds");
+    for list in ["runs", "other_sizes"] {
+        for run in report[list].as_array_mut().expect("a list of runs") {
+            run.as_object_mut().unwrap().remove("seconds").expect("the contract has seconds");
+        }
     }
     report
 }

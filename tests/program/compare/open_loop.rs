@@ -32,7 +32,8 @@ fn absent_flows_are_false_positives_as_often_as_theory_has_it() {
 fn only_in_closed_loops_errors_lead_to_others() {
     let folder = Folder::new();
     let (trace, _) = folder.generate("x.pcap", "--packets 10k");
-    let options = "--preset paper --backends kbf --expire none --loop closed,open --fp-rates 0.1";
+    let options =
+        "--preset paper --backends kbf --expire none --loop closed,open --fp-rates 0.1 --repeat 1";
     let report = compare(options, &[&trace]);
     let [closed, open] = [0, 1].map(|n| &report["runs"][n]);
     for kind in ["false_negative", "false_return"] {

@@ -28,8 +28,9 @@ fn wrong_usage_exits_with_two_and_names_a_remedy() {
         ("--flows 0", "at least one"),
         ("--flows many", "auto"),
         ("--hashes 99", "--hashes"),
-        ("--backends exact,sbf --flows 10", "exact at p = 0.1"),
+        ("--backends sbf,bhbf --equal memory --flows 10", "bhbf at p = 0.1"),
         ("--min-severity 2", "--min-severity"),
+        ("--warm-up --expire none", "--warm-up"),
         ("--memory-limit 1MiB --flows 1M", "--fp-rates"),
         ("--preset paper --rules tcp-connection", "--flow-key"),
     ] {

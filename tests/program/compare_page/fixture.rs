@@ -1,6 +1,9 @@
 //! Reports to draw: plausible numbers from simple formulas, and the edges of what can come.
 
-use acsm::report::compare::{CompareReport, Intervals, Load, Moment, Parameters, Run};
+use acsm::report::compare::{
+    Capacity, CensusReport, CompareReport, EffectiveReport, Load, Moment, Pair, PairedDifference,
+    Parameters, Ranges, Run, WorkingSet,
+};
 use acsm::report::replay::ErrorReport;
 use acsm::report::trace::TraceReport;
 use acsm::seed::Seed;
@@ -63,8 +66,10 @@ pub fn faultless_report() -> CompareReport {
     let mut report = default_report();
     for run in &mut report.runs {
         run.errors = errors([0; 5], run.errors.flows_total);
-        run.interval = intervals(&run.errors);
+        run.interval = ranges(&run.errors);
         run.bound_bits_per_flow = None;
+        run.capacity = Capacity { asked: 10_000, found: 0, false_positive_rate: 0.0 };
+        run.census = census(0, 0);
         run.timeline.iter_mut().for_each(|moment| moment.errors = 0);
     }
     report
@@ -75,10 +80,14 @@ pub fn empty_report() -> CompareReport {
     let mut report = default_report();
     for run in &mut report.runs {
         run.errors = ErrorReport { lookups_absent: 0, lookups_extant: 0, ..errors([0; 5], 0) };
-        run.interval = intervals(&run.errors);
+        run.interval = ranges(&run.errors);
         run.bound_bits_per_flow = None;
+        run.census = CensusReport { held: 0, held_right: 0, unseen: 0, ..census(0, 0) };
         run.timeline.clear();
     }
+    report.other_sizes.clear();
+    report.pairs.clear();
+    report.load.working_set.clear();
     report.answer.clear();
     report
 }
@@ -88,6 +97,9 @@ pub fn hostile_report() -> CompareReport {
     let evil = "<script>alert('1')</script> & \"x\" ]]> \u{202e}\0\u{1b}[31m é漢";
     let mut report = single_report();
     report.answer = vec![evil.to_owned()];
+    report.warnings = vec![evil.to_owned()];
+    report.load.working_set[0].of = evil.to_owned();
+    report.pairs = vec![pair(evil)];
     let parameters = &mut report.parameters;
     parameters.command =
         format!("acsm compare '{evil}' {}", String::from_utf8_lossy(b"\xff\xfe.pcap"));
@@ -105,7 +117,7 @@ pub fn hostile_report() -> CompareReport {
     report.trace.skipped.insert(evil.to_owned(), 3.into());
     report.trace.damaged = Some(evil.to_owned());
     report.trace.link_types = vec![evil.to_owned()];
-    for run in &mut report.runs {
+    for run in report.runs.iter_mut().chain(&mut report.other_sizes) {
         run.variant = Some(evil.to_owned());
         run.equal = evil.to_owned();
         run.feedback = evil.to_owned();
@@ -129,7 +141,16 @@ pub fn report(plan: &Plan<'_>) -> CompareReport {
         }
     }
     let entropy = SHARES.iter().map(|share| -share * share.log2()).sum();
+    let other_sizes = plan.stores.iter().flat_map(|store| {
+        [0.5, 2.0].map(|times| {
+            let run = run(*store, plan.rates[0], plan.equal[0], plan.loops[0], plan.seeds[0]);
+            Run { flows: (run.flows as f64 * times) as u64, ..run }
+        })
+    });
     CompareReport {
+        warnings: vec!["the trace has too few flows for p = 0.00001".to_owned()],
+        pairs: vec![pair("kbf")],
+        other_sizes: other_sizes.collect(),
         trace: TraceReport {
             packets: 2_500_000,
             tcp_packets: EXTANT + ABSENT,
@@ -146,6 +167,11 @@ pub fn report(plan: &Plan<'_>) -> CompareReport {
             seconds: 3600.0,
             state_shares: SHARES.to_vec(),
             state_entropy_bits: entropy,
+            commonest_state_error: 0.199,
+            effective_lookups: EffectiveReport { extant: 5_520.4, absent: 237_015.0, all: 6_100.7 },
+            working_set: ["lookups", "flows"]
+                .map(|of| WorkingSet { of: of.to_owned(), error: 0.01, entries: 1_234, bits: 9_872 * 8 })
+                .to_vec(),
             alerts: 2_558,
         },
         answer: vec![
@@ -172,6 +198,7 @@ fn parameters(plan: &Plan<'_>) -> Parameters {
         expire: "none".to_owned(),
         idle_timeout_seconds: Some(60.0),
         layout: "spread".to_owned(),
+        warm_up: false,
         seeds: plan.seeds.to_vec(),
     }
 }
@@ -244,17 +271,27 @@ fn run(
         variant: variant.map(str::to_owned),
         fp_rate: p,
         equal: equal.to_owned(),
+        ranked: equal == "memory" || !["fcf", "exact"].contains(&backend),
         feedback: feedback.to_owned(),
         seed,
+        flows: FLOWS,
         layout: "spread".to_owned(),
         expire: "none".to_owned(),
         cells,
         hashes,
         cell_bits,
         bits,
+        table_bits: 1024,
+        cache_bits: 57_344,
         bits_per_flow: bits as f64 / FLOWS as f64,
+        capacity: Capacity {
+            asked: 1_000_000,
+            found: (p * 1e6) as u64,
+            false_positive_rate: (p * 1e6).floor() / 1e6,
+        },
+        census: census((errors.flows_wrong / 2).min(FLOWS), (p * FLOWS as f64) as u64),
         bound_bits_per_flow: bound.is_finite().then_some(bound),
-        interval: intervals(&errors),
+        interval: ranges(&errors),
         spurious_alerts_per_hour: errors.alerts_spurious as f64,
         missed_alerts_per_hour: errors.alerts_missed as f64,
         timeline: timeline(&errors, &mut random),
@@ -293,18 +330,14 @@ fn errors(counts: [u64; 5], flows_total: u64) -> ErrorReport {
     }
 }
 
-fn intervals(errors: &ErrorReport) -> Intervals {
-    let around = |rate: f64, asked: u64| {
-        let asked = asked as f64;
-        let half = 2.5 * (rate / asked).sqrt();
-        if rate == 0.0 {
-            [0.0, (3.0 / asked).min(1.0)]
-        } else {
-            [(rate - half).max(0.0), (rate + half).min(1.0)]
-        }
+/// As if other seeds had half and twice as many errors.
+fn ranges(errors: &ErrorReport) -> Ranges {
+    let around = |rate: f64, asked: u64| match rate {
+        0.0 => [0.0, (3.0 / asked as f64).min(1.0)],
+        _ => [rate / 2.0, (2.0 * rate).min(1.0)],
     };
     let (absent, extant) = (errors.lookups_absent, errors.lookups_extant);
-    Intervals {
+    Ranges {
         false_positive_rate: around(errors.false_positive_rate, absent),
         dont_know_absent_rate: around(errors.dont_know_absent_rate, absent),
         false_negative_rate: around(errors.false_negative_rate, extant),
@@ -315,6 +348,42 @@ fn intervals(errors: &ErrorReport) -> Intervals {
             errors.flows_wrong as f64 / errors.flows_total.max(1) as f64,
             errors.flows_total,
         ),
+        null_rate: around(errors.false_negative_rate + errors.dont_know_rate, extant),
+    }
+}
+
+fn census(not_right: u64, found: u64) -> CensusReport {
+    CensusReport {
+        held: FLOWS,
+        held_right: FLOWS - not_right,
+        held_wrong: 0,
+        held_undecided: not_right,
+        held_absent: 0,
+        gone: 37_015,
+        gone_found: found / 6,
+        unseen: FLOWS,
+        unseen_found: found,
+        never_inserted: not_right / 3,
+        fin: 100_000,
+        fin_right: 99_990,
+        rst: 1_000,
+        rst_right: 999,
+    }
+}
+
+fn pair(store: &str) -> Pair {
+    let difference =
+        |median_ratio| PairedDifference { median_ratio, better: 2, worse: 1, seeds: 3 };
+    Pair {
+        equal: "cells".to_owned(),
+        feedback: "closed".to_owned(),
+        fp_rate: 0.1,
+        store: store.to_owned(),
+        against: "sbf".to_owned(),
+        flows_wrong: difference(Some(0.52)),
+        null_rate: difference(None),
+        total_rate: difference(Some(0.0)),
+        held_not_right: PairedDifference { better: 0, worse: 0, ..difference(Some(1.0)) },
     }
 }
 

@@ -105,12 +105,12 @@ fn figures_are_as_many_as_the_runs_call_for() {
         let page = page(&report);
         parsed(&page).descendants().filter(|node| node.tag_name().name() == "figure").count()
     };
-    // By rate, by memory, papers and bound a group each; over time a rate each.
-    assert_eq!(figures(fixture::default_report()), 4 + 5);
-    assert_eq!(figures(fixture::large_report()), 2 * 4 + 5, "only the closed loop over time");
-    assert_eq!(figures(fixture::repeated_report()), 2 * 4 + 2 * 4, "two ways of being equal");
-    assert_eq!(figures(fixture::single_report()), 3 + 1, "neither kbf nor sbf");
-    assert_eq!(figures(fixture::empty_report()), 4, "nothing over time");
+    // Per flow, by rate, by memory, papers and bound a group each; other sizes; over time a rate each.
+    assert_eq!(figures(fixture::default_report()), 5 + 1 + 5);
+    assert_eq!(figures(fixture::large_report()), 2 * 5 + 1 + 5, "only the closed loop over time");
+    assert_eq!(figures(fixture::repeated_report()), 2 * 5 + 1 + 2 * 4, "two ways of being equal");
+    assert_eq!(figures(fixture::single_report()), 4 + 1 + 1, "neither kbf nor sbf");
+    assert_eq!(figures(fixture::empty_report()), 5, "nothing over time, no other sizes");
 }
 
 #[test]

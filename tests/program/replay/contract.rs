@@ -9,12 +9,21 @@ use super::wire::{ACK, FIN, RST, SYN, Wire};
 use crate::runner::{Folder, count, json, replay};
 
 /// The names of the contract, then those that we add.
-const NAMES: [(&str, &[&str], &[&str]); 11] = [
+const NAMES: [(&str, &[&str], &[&str]); 12] = [
     (
         "",
         &[
-            "trace", "store", "pending", "flows", "lookups", "alerts", "errors", "error",
-            "overload", "speed",
+            "trace",
+            "store",
+            "pending",
+            "flows",
+            "lookups",
+            "alerts",
+            "incidents",
+            "errors",
+            "error",
+            "overload",
+            "speed",
         ],
         &["seed"],
     ),
@@ -48,8 +57,29 @@ const NAMES: [(&str, &[&str], &[&str]); 11] = [
     ),
     (
         "/flows",
-        &["inserted", "deleted", "live", "live_estimated", "cells_aged"],
+        &["inserted", "deleted", "live", "live_estimated", "cells_aged", "fin", "rst"],
         &["recycles", "moved", "cells_shared", "reset_ignored"],
+    ),
+    (
+        "/incidents/0",
+        &[
+            "number",
+            "id",
+            "kind",
+            "severity",
+            "first_seen",
+            "last_seen",
+            "count",
+            "peak_rate",
+            "sources_estimated",
+            "top_sources",
+            "spoofed",
+            "victims",
+            "ports",
+            "ports_open",
+            "hints",
+        ],
+        &["victims_estimated", "ports_total", "answered", "alerts"],
     ),
     ("/lookups", &["known", "absent", "dont_know"], &[]),
     ("/alerts", &["total", "by_rule"], &["only_counted", "left_out", "thresholds"]),
@@ -83,7 +113,7 @@ const NAMES: [(&str, &[&str], &[&str]); 11] = [
 #[test]
 fn the_summary_has_the_names_of_the_contract() {
     let folder = Folder::new();
-    let (trace, _) = folder.generate("x.pcap", "--packets 2k");
+    let (trace, _) = folder.generate("x.pcap", "--packets 10k --attacks all");
     let summary = replay("--verify", &[&trace]);
     for (pointer, contract, ours) in NAMES {
         let object = summary.pointer(pointer).and_then(Value::as_object).expect(pointer);
@@ -130,6 +160,8 @@ fn figures_of_a_small_trace_are_exact() {
             ("/alerts/total", 3),
             ("/alerts/by_rule/flow_fin", 2),
             ("/alerts/by_rule/flow_rst", 1),
+            ("/flows/fin", 2),
+            ("/flows/rst", 1),
             ("/errors/lookups_extant", 6),
             ("/errors/lookups_absent", 2),
             ("/errors/flows_total", 2),

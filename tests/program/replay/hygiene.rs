@@ -60,7 +60,7 @@ fn a_budget_suppresses_the_rest_and_reports_it_at_the_end() {
     assert_eq!(count(&run.summary, "/alerts/by_rule/flow_rst"), 20, "marks are exempt");
     assert_eq!(count(&run.summary, "/alerts/left_out/over_budget"), 15);
     assert_eq!(run.alerts.len() as u64, count(&run.summary, "/alerts/total"));
-    let page = stdout(&acsm(&format!("replay {options}"), &[&path]));
+    let page = stdout(&acsm(&format!("replay -v {options}"), &[&path]));
     let line = page.lines().find(|line| line.contains("over_budget")).expect("the page tells");
     assert!(line.ends_with(" 15"), "{line}");
 }
@@ -135,6 +135,29 @@ fn least_severity_hides_lines_and_counts_all_the_same() {
     assert!(grave > 0 && grave < all.alerts.len());
 }
 
+const AT_ONCE: &str = r#"
+about = "SYN+ACKs of no flow"
+flow_keys = ["connection"]
+
+[[state]]
+name = "seen"
+doc = "a SYN+ACK went by"
+
+[[transition]]
+in = ["absent"]
+set = "SYN+ACK"
+go = "seen"
+alert = ["stray"]
+
+[[rule]]
+name = "stray"
+sid = 1000001
+severity = 3
+category = "misc-activity"
+kind = "no_session"
+message = "SYN+ACK of no flow"
+"#;
+
 /// Rules about packets without a session are muted while a capture begins; thresholds are not.
 #[test]
 fn the_start_of_a_capture_mutes_what_it_cannot_judge() {
@@ -144,7 +167,17 @@ fn the_start_of_a_capture_mutes_what_it_cannot_judge() {
     }
     let folder = Folder::new();
     let path = folder.write("x.pcap", trace.bytes());
+    // The shipped rules are decided by what follows: all packets are counted, and decided from then on.
     let run = replay_with_alerts("", &[&path]);
+    let sources: Vec<&str> =
+        run.alerts.iter().map(|alert| alert["src_ip"].as_str().unwrap()).collect();
+    assert_eq!(sources, ["192.0.2.4", "192.0.2.5"]);
     assert_eq!(count(&run.summary, "/alerts/by_rule/unsolicited_synack"), 2);
+    assert_eq!(count(&run.summary, "/alerts/only_counted/unsolicited_synack"), 5);
+
+    // Rules that fire with the packet.
+    let rules = folder.write("mine.toml", AT_ONCE);
+    let run = replay_with_alerts(&format!("--rules {}", rules.display()), &[&path]);
+    assert_eq!(count(&run.summary, "/alerts/by_rule/stray"), 2);
     assert_eq!(count(&run.summary, "/alerts/left_out/muted"), 3);
 }

@@ -8,6 +8,7 @@ mod corpus;
 mod endings;
 mod eve;
 mod hygiene;
+mod incidents;
 mod paper;
 mod pending;
 mod recycling;

@@ -4,6 +4,8 @@
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
 
+use serde_json::json;
+
 use super::attacks::all_found_and_none_on_clean_flows;
 use super::wire::{ACK, FIN, SYN, Wire};
 use crate::runner::{Folder, acsm, count, replay, replay_with_alerts, stderr, without_speed};
@@ -53,7 +55,15 @@ fn a_flood_of_single_syns_stays_out_of_the_store() {
             let options = format!("--verify --flows 600 --backend {store} --pending {pending}");
             let run = replay_with_alerts(&options, &[&trace]);
             let summary = &run.summary;
-            assert_eq!(count(summary, "/alerts/by_rule/syn_flood"), 1, "{options}");
+            // It rises from severity 3 to 1.
+            assert!(count(summary, "/alerts/by_rule/syn_flood") >= 1, "{options}");
+            let incidents = summary["incidents"].as_array().unwrap();
+            let of_victim =
+                incidents.iter().filter(|one| one["victims"] == json!([VICTIM.to_string()]));
+            assert_eq!(of_victim.count(), 1, "{options}: {incidents:?}");
+            // Twenty times too many flows make a kbf see states that are none.
+            let is_overloaded = store == "kbf" && pending == "none";
+            assert!(incidents.len() == 1 || is_overloaded, "{options}: {incidents:?}");
             let inserted = count(summary, "/flows/inserted");
             if pending == "none" {
                 assert!(inserted > FLOOD / 20, "{options}: {inserted}");

@@ -87,7 +87,7 @@ fn watching_shows_the_truth_where_the_store_is_wrong() {
         .next()
         .expect("inspect shows the busiest pairs");
     let line = format!(
-        "replay --preset paper --backend dbf --layout spread --expire none --memory 1KiB \
+        "replay --preset paper --backend dbf --layout spread --expire none --flows 1M --memory 1KiB \
          --watch {src},{dst}"
     );
     let page = stdout(&acsm(&line, &[&path]));

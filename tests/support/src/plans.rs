@@ -1,5 +1,6 @@
 //! Runs as `acsm replay` and `acsm compare` set them up by default, and a sink that discards everything.
 
+use std::fs;
 use std::io;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
@@ -14,6 +15,25 @@ use acsm_filters::digest::HashKey;
 use acsm_filters::{Backend, Budget, LayoutKind, StoreSpec};
 
 const IDLE_TIMEOUT_NANOS: u64 = 60_000_000_000;
+
+/// The rules of connections, but with those about packets without a session raised at once, not decided by
+/// what follows: so they can be muted.
+pub fn undecided_connection_rules() -> Rules {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for name in ["connection", "flags"] {
+        let shipped = match name {
+            "connection" => crate::repository::read("rules/tcp-connection.toml"),
+            _ => crate::repository::read("rules/suspicious-flags.toml"),
+        };
+        let (decided, kept): (Vec<&str>, Vec<&str>) =
+            shipped.lines().partition(|line| line.starts_with("decided = "));
+        assert!(!decided.is_empty(), "{name} has rules that are decided later");
+        let kept = kept.join("\n").replace("\"suspicious-flags\"", "\"./flags.toml\"");
+        fs::write(folder.path().join(format!("{name}.toml")), kept).expect("room for rules");
+    }
+    let path = folder.path().join("connection.toml");
+    Rules::load(&path.to_string_lossy()).expect("rules that come with acsm")
+}
 
 /// `acsm replay --backend … --workers …`, everything else by default.
 pub fn replay_plan(backend: Backend, workers: usize) -> RunPlan {
@@ -67,6 +87,7 @@ pub fn compare_plan(plan: RunPlan, backends: &[Backend], fp_rates: &[f64]) -> Co
         phase: plan.phase,
         startup_nanos: plan.startup_nanos,
         touch_absent: plan.touch_absent,
+        warm_up_epochs: 0,
         stopwatch: plan.stopwatch,
     }
 }

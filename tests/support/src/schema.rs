@@ -30,6 +30,11 @@ fn check(schema: &Value, value: &Value, place: &str, found: &mut Vec<String>) {
                     .as_object()
                     .is_none_or(|object| object.keys().all(|key| known.contains_key(key)))
             }
+            "anyOf" => wanted.as_array().unwrap().iter().any(|wanted| {
+                let mut wrong = Vec::new();
+                check(wanted, value, place, &mut wrong);
+                wrong.is_empty()
+            }),
             "properties" => {
                 properties(wanted.as_object().unwrap(), value, place, found);
                 true

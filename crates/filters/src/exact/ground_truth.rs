@@ -54,6 +54,17 @@ struct Entry<K> {
     lookups: FlowLookups,
 }
 
+/// What is known of a flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RememberedFlow<K> {
+    /// Its full key.
+    pub key: K,
+    /// Its state, if it is alive.
+    pub state: Option<State>,
+    /// Whether it is alive or once was.
+    pub was_alive: bool,
+}
+
 /// How often a flow was looked up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct FlowLookups {
@@ -97,9 +108,21 @@ impl<K: Copy + Eq> GroundTruth<K> {
         self.entries.iter().map(|entry| entry.lookups)
     }
 
-    /// How often this flow was looked up.
-    pub fn lookups_of(&self, flow: u32) -> FlowLookups {
-        self.entries.get(flow as usize).map(|entry| entry.lookups).unwrap_or_default()
+    /// Every flow ever looked up, by its number. Of flows that were deleted before lookups were
+    /// [counted anew](Self::count_lookups_anew) it is not known that they were alive.
+    pub fn remembered(&self) -> impl Iterator<Item = RememberedFlow<K>> {
+        self.entries.iter().map(|entry| RememberedFlow {
+            key: entry.key,
+            state: entry.state.filter(|_| self.is_alive(entry)),
+            was_alive: entry.state.is_some() || entry.lookups.extant > 0,
+        })
+    }
+
+    /// Forgets how often flows were looked up so far.
+    pub fn count_lookups_anew(&mut self) {
+        for entry in &mut self.entries {
+            entry.lookups = FlowLookups::default();
+        }
     }
 
     /// Starts loading the entry of the flow, once [`prefetch`](Store::prefetch) has loaded the index.
@@ -349,7 +372,24 @@ mod tests {
         }
         assert_eq!(history.flows(), 1000);
         assert!(history.lookups().all(|lookups| lookups == FlowLookups { extant: 1, absent: 1 }));
-        assert_eq!(history.lookups_of(7), FlowLookups { extant: 1, absent: 1 });
+        let first = history.remembered().next().unwrap();
+        assert_eq!(first, RememberedFlow { key: 0, state: Some(State::FIRST), was_alive: true });
+        history.count_lookups_anew();
+        assert!(history.lookups().all(|lookups| lookups == FlowLookups::default()));
+    }
+
+    #[test]
+    fn flows_that_aged_and_flows_that_never_were_are_remembered_apart() {
+        let mut history = GroundTruth::new(true, 1).unwrap();
+        for (flow, epoch) in [(1, 0), (2, 5)] {
+            let place = history.locate(id(flow), flow);
+            history.lookup(&place, Epoch(epoch));
+            history.insert(&place, State::FIRST, Epoch(epoch).stamp());
+        }
+        let place = history.locate(id(3), 3);
+        history.lookup(&place, Epoch(5));
+        let fates = history.remembered().map(|flow| (flow.state.is_some(), flow.was_alive));
+        assert_eq!(fates.collect::<Vec<_>>(), [(false, true), (true, true), (false, false)]);
     }
 
     #[test]

@@ -8,7 +8,7 @@ mod idle_lists;
 mod index;
 mod saved;
 
-pub use ground_truth::{FlowLookups, GroundTruth};
+pub use ground_truth::{FlowLookups, GroundTruth, RememberedFlow};
 
 use crate::aging::{Epoch, Stamp};
 use crate::digest::FlowId;

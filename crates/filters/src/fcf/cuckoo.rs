@@ -16,7 +16,8 @@
 //! table is searched completely, so that "full" means that no arrangement of its flows has room; and
 //! a large one up to a number of slots that is far more than it takes at the planned load.
 
-use super::windows::{Slot, Slots, Window};
+use super::line_format::{Slot, Window};
+use super::windows::Slots;
 use crate::aging::Epoch;
 use crate::digest::FlowId;
 use crate::digest::mix;

@@ -7,6 +7,7 @@
 //! arXiv 2505.05847), so that a lookup compares half as many slots at nearly the same load.
 
 mod cuckoo;
+mod line_format;
 mod table;
 mod windows;
 
@@ -24,7 +25,8 @@ use crate::state::{Lookup, State};
 use crate::stats::StoreStats;
 use crate::store::{Found, Insertion, Lines, Store};
 use cuckoo::{Places, Search, SearchAllowance};
-use windows::{Slot, Slots};
+use line_format::{Slot, Window};
+use windows::Slots;
 
 /// A fingerprint cuckoo filter: one slot per flow, in one of two windows of two adjacent slots.
 /// With `TIMED` slots age.
@@ -144,24 +146,41 @@ impl<const TIMED: bool, L: LineArray> Fcf<TIMED, L> {
         Fcf { places, slots, allowance, flows_planned: sizing.flows_per_shard(), counts }
     }
 
-    /// The slots that match a flow. Without branches: which slot it is cannot be predicted.
+    /// The slots that match a flow. Most flows have none, or one: ages are read where a slot holds
+    /// the flow's fingerprint.
     #[inline]
     fn matches(&self, place: &FcfPlace, now: Epoch) -> FcfHandle {
         let mut matches = FcfHandle::default();
+        let states = self.places.states;
         for (home, &window) in place.homes.iter().enumerate() {
-            let ages = self.slots.ages(window.line, now);
-            for (offset, value) in self.slots.values(window).into_iter().enumerate() {
-                // An empty slot is below the first value of every flow.
-                let first = self.places.value(place, offset as u8, 0);
-                let state = value.wrapping_sub(first);
-                let index = self.slots.slot(window, offset as u8).index;
-                let is_match = u64::from(state < self.places.states) & ages.alive >> index;
-                matches.slots |= (is_match as u8) << (home * FCF_WINDOW_SLOTS + offset);
-                matches.states |= (is_match as u16) << (state % State::LIMIT as u64);
-                matches.any_older |= is_match & !(ages.fresh >> index) != 0;
+            let [one, other] = self.slots.values(window);
+            // An empty slot is below the first value of every flow.
+            let offsets = [one.wrapping_sub(place.base), other.wrapping_sub(place.base + states)];
+            if offsets.into_iter().any(|state| state < states) {
+                self.add_matches(&mut matches, home, window, offsets, now);
             }
         }
         matches
+    }
+
+    /// Adds the slots of a flow's window that are in one of its states and alive.
+    #[inline]
+    fn add_matches(
+        &self,
+        matches: &mut FcfHandle,
+        home: usize,
+        window: Window,
+        states: [u64; FCF_WINDOW_SLOTS],
+        now: Epoch,
+    ) {
+        let ages = self.slots.ages(window.line, now);
+        for (offset, state) in states.into_iter().enumerate() {
+            let index = self.slots.slot(window, offset as u8).index;
+            let is_match = u64::from(state < self.places.states) & ages.alive >> index;
+            matches.slots |= (is_match as u8) << (home * FCF_WINDOW_SLOTS + offset);
+            matches.states |= (is_match as u16) << (state % State::LIMIT as u64);
+            matches.any_older |= is_match & !(ages.fresh >> index) != 0;
+        }
     }
 
     /// The slots that match, each with its number in its window.
@@ -194,6 +213,9 @@ impl<const TIMED: bool, L: LineArray> Fcf<TIMED, L> {
         state: State,
         now: Epoch,
     ) -> Option<(Slot, u8)> {
+        if matches.slots.is_power_of_two() && matches.states == 1 << state.index() {
+            return self.matching(place, matches).next();
+        }
         let is_in_state = |&(slot, offset): &(Slot, u8)| {
             self.slots.value(slot) == self.places.value(place, offset, state.index())
         };

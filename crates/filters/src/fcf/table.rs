@@ -1,7 +1,8 @@
 //! The cuckoo table of an fcf without aging, for any number of values: what [`kv`](crate::kv) uses.
 
 use super::cuckoo::{FcfPlace, Places, Search, SearchAllowance};
-use super::windows::{Slot, Slots};
+use super::line_format::Slot;
+use super::windows::Slots;
 use crate::aging::Epoch;
 use crate::digest::FlowId;
 use crate::error::StoreError;

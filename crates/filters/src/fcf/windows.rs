@@ -3,38 +3,17 @@
 //! A line has the same number of slots everywhere, and as many windows: one starts at each slot,
 //! and that of the last slot goes on with the first. So windows overlap, and none leaves its line.
 //!
-//! From the start of a line, in bits:
-//!
-//! | part | size |
-//! |---|---|
-//! | with the timer: whether each slot was touched in the epoch of the mark | one per slot |
-//! | slots of 8 to 37 bits, 0 if empty | `slot_bits` each |
-//! | unused | |
-//! | with the timer: the mark | the last 12 |
+//! `line_format` says where the parts of a line are.
 //!
 //! A slot that was not touched in time reads as empty, whether a sweep has cleared it or not.
 
-use crate::aging::{Age, Epoch, ShortMark, Stamp, TouchBits};
+use super::line_format::{Format, Slot, Window, mark, touched};
+use crate::aging::{Age, Epoch, ShortMark, Stamp};
 use crate::error::StoreError;
-use crate::line::{Line, LineArray, LineTable, OwnedLines, Usage, bits_from, set_bits_from};
+use crate::line::{Line, LineArray, LineTable, OwnedLines, Usage};
 use crate::memory::Arena;
 use crate::snapshot::{Decoder, Encoder, SnapshotError};
-use crate::spec::{Expire, FCF_WINDOW_SLOTS, LINE_BYTES, fcf_slots_per_line};
-
-/// Where a window is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Window {
-    pub(super) line: u32,
-    /// The first of its two slots.
-    pub(super) first: u32,
-}
-
-/// Where a slot is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Slot {
-    pub(super) line: u32,
-    pub(super) index: u32,
-}
+use crate::spec::FCF_WINDOW_SLOTS;
 
 /// A fixed array of slots. With `TIMED` slots age.
 pub(super) struct Slots<const TIMED: bool, L = OwnedLines> {
@@ -45,18 +24,6 @@ pub(super) struct Slots<const TIMED: bool, L = OwnedLines> {
     marks_from: Option<Epoch>,
 }
 
-/// Where the parts of a line are.
-#[derive(Debug, Clone, Copy)]
-struct Format {
-    /// Slots of a line.
-    slots: u32,
-    slot_bits: u32,
-    /// Where the slots start: at the end of the touch bits.
-    first_bit: usize,
-}
-
-const MARK_BIT: usize = 8 * LINE_BYTES - ShortMark::BITS as usize;
-
 /// Which slots of a line were touched, and when.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ages {
@@ -64,114 +31,6 @@ pub(super) struct Ages {
     pub(super) alive: u64,
     /// In this epoch.
     pub(super) fresh: u64,
-}
-
-impl Format {
-    fn new(slot_bits: u32, timed: bool) -> Format {
-        let expire = if timed { Expire::Timer } else { Expire::None };
-        let slots = fcf_slots_per_line(slot_bits, expire);
-        Format { slots: slots as u32, slot_bits, first_bit: if timed { slots } else { 0 } }
-    }
-
-    /// The number of lines for this many slots.
-    fn lines(&self, slots: usize) -> usize {
-        slots.div_ceil(self.slots as usize).max(1)
-    }
-
-    /// The slot with this number of a window.
-    #[inline]
-    fn slot(&self, window: Window, offset: u8) -> Slot {
-        let index = window.first + u32::from(offset);
-        Slot {
-            line: window.line,
-            index: if index < self.slots { index } else { index - self.slots },
-        }
-    }
-
-    /// The window in which a slot has this number.
-    #[inline]
-    fn window(&self, slot: Slot, offset: u8) -> Window {
-        let offset = u32::from(offset);
-        let index = if slot.index < offset { slot.index + self.slots } else { slot.index };
-        Window { line: slot.line, first: index - offset }
-    }
-
-    /// What a slot holds, stale or not.
-    #[inline]
-    fn value(&self, line: &Line, index: u32) -> u64 {
-        bits_from(line, self.bit_of(index)) & self.mask()
-    }
-
-    #[inline]
-    fn set_value(&self, line: &mut Line, index: u32, value: u64) {
-        set_bits_from(line, self.bit_of(index), self.mask(), value);
-    }
-
-    #[inline]
-    const fn bit_of(&self, index: u32) -> usize {
-        self.first_bit + (index * self.slot_bits) as usize
-    }
-
-    #[inline]
-    const fn mask(&self) -> u64 {
-        (1 << self.slot_bits) - 1
-    }
-
-    /// One bit per slot.
-    #[inline]
-    const fn all_slots(&self) -> u64 {
-        u64::MAX >> (u64::BITS - self.slots)
-    }
-
-    /// How many slots are in use, stale ones included.
-    fn in_use(&self, line: &Line) -> u64 {
-        (0..self.slots).filter(|&index| self.value(line, index) != 0).count() as u64
-    }
-
-    fn usage_of(&self, lines: &[Line]) -> Usage {
-        Usage::of(lines.iter().map(|line| self.in_use(line)).sum())
-    }
-
-    /// Sets the touch bits of these slots to those of `touched`.
-    #[inline]
-    fn touch(&self, line: &mut Line, slots: u64, touched: u64) {
-        set_bits_from(line, 0, slots, touched);
-    }
-
-    /// Empties the stale slots of a line that has a mark from before `now`, and marks it with
-    /// `now`: slots that are still in use were touched in the epoch before. Returns how many slots
-    /// it emptied. Not inlined: few writes need it.
-    #[inline(never)]
-    fn clear_stale(&self, line: &mut Line, now: Epoch) -> u64 {
-        let alive = touched(line).alive(mark(line), now);
-        self.touch(line, self.all_slots(), 0);
-        set_bits_from(line, MARK_BIT, ShortMark::MASK, 0);
-        let is_empty = *line == [0; LINE_BYTES];
-        set_bits_from(line, MARK_BIT, ShortMark::MASK, ShortMark::of(now).bits());
-        let mut stale = if is_empty { 0 } else { !alive & self.all_slots() };
-        let mut cleared = 0;
-        while stale != 0 {
-            let index = stale.trailing_zeros();
-            stale &= stale - 1;
-            if self.value(line, index) != 0 {
-                self.set_value(line, index, 0);
-                cleared += 1;
-            }
-        }
-        cleared
-    }
-}
-
-/// The epoch in which a line was last cleared of stale slots.
-#[inline]
-fn mark(line: &Line) -> ShortMark {
-    ShortMark::from_bits(bits_from(line, MARK_BIT))
-}
-
-/// The touch bits of a line, and whatever bits come after them.
-#[inline]
-fn touched(line: &Line) -> TouchBits {
-    TouchBits(bits_from(line, 0))
 }
 
 impl<const TIMED: bool> Slots<TIMED> {
@@ -269,8 +128,7 @@ impl<const TIMED: bool, L: LineArray> Slots<TIMED, L> {
     /// What the slots of a window hold, stale ones included.
     #[inline]
     pub(super) fn values(&self, window: Window) -> [u64; FCF_WINDOW_SLOTS] {
-        let line = self.line(window.line);
-        [0, 1].map(|offset| self.format.value(line, self.slot(window, offset).index))
+        self.format.values(self.line(window.line), window.first)
     }
 
     /// What a slot holds, stale or not.

@@ -107,6 +107,11 @@ impl<L: Deref<Target = [Line]>> Cells<L> {
         self.cells
     }
 
+    /// Whether cells have 32 bits.
+    pub(super) fn are_narrow(&self) -> bool {
+        self.format.bytes == 4
+    }
+
     /// Cells in use, and cells whose counter is at its maximum.
     pub(super) fn usage(&self) -> (u64, u64) {
         let most = self.format.count_max();
@@ -136,6 +141,21 @@ impl<L: LineArray> Cells<L> {
     #[inline(always)] // into the loop over the cells of many keys
     pub(super) fn insert(&mut self, cell: usize, code: u64) -> bool {
         self.merge(cell, Cell { count: 1, sum: code })
+    }
+
+    /// Adds a code where cells are known to have `W` bytes.
+    #[inline(always)]
+    pub(super) fn insert_in<const W: usize>(&mut self, cell: usize, code: u64) -> bool {
+        let (most, shift) = (u64::from(self.format.count_max()), self.format.count_bits);
+        let (words, _) = self.bytes_mut().as_chunks_mut::<W>();
+        let word = &mut words[cell];
+        let mut wide = [0; 8];
+        wide[..W].copy_from_slice(word);
+        let old = u64::from_le_bytes(wide);
+        let count = old & most;
+        let new = (old ^ code << shift) + u64::from(count < most); // no carry: it stays within the counter
+        word.copy_from_slice(&new.to_le_bytes()[..W]);
+        count + 1 == most
     }
 
     /// Adds what another cell holds. Returns whether the counter has reached its maximum with it.
@@ -190,9 +210,17 @@ mod tests {
             let mut random = Random::new(1);
             let mut code = || random.next_u64() >> (64 - code_bits);
             let codes: Vec<[u64; 3]> = (0..10).map(|_| [code(), code(), code()]).collect();
+            let mut same = Cells::new(format, 10).unwrap();
             for (cell, codes) in codes.iter().enumerate() {
-                codes.iter().for_each(|&code| assert!(!cells.insert(cell, code)));
+                for &code in codes {
+                    assert!(!cells.insert(cell, code));
+                    match cell_bits {
+                        32 => same.insert_in::<4>(cell, code),
+                        _ => same.insert_in::<8>(cell, code),
+                    };
+                }
             }
+            assert_eq!(cells.bytes(), same.bytes());
             for (cell, &[a, b, c]) in codes.iter().enumerate() {
                 assert_eq!(cells.get(cell), Cell { count: 3, sum: a ^ b ^ c });
                 cells.remove(cell, b);
@@ -213,6 +241,9 @@ mod tests {
     fn a_full_counter_stays() {
         let mut cells = Cells::new(CellFormat::new(32, 29), 1).unwrap();
         let reached: Vec<bool> = (0..9).map(|code| cells.insert(0, 1 << code)).collect();
+        let mut same = Cells::new(CellFormat::new(32, 29), 1).unwrap();
+        let again: Vec<bool> = (0..9).map(|code| same.insert_in::<4>(0, 1 << code)).collect();
+        assert_eq!((&again, same.bytes()), (&reached, cells.bytes()));
         assert_eq!(reached.iter().position(|reached| *reached), Some(6));
         assert_eq!(reached.iter().filter(|reached| **reached).count(), 1);
         (0..9).for_each(|code| cells.remove(0, 1 << code));

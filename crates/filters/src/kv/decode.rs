@@ -54,10 +54,20 @@ impl Decoder<'_> {
         if decoding == Decoding::Joint {
             return self.joint(cells);
         }
-        let found = match cells.iter().find(|cell| cell.count == 1) {
-            Some(alone) => self.alone(alone),
-            None => self.of_shared(decoding, cells),
-        };
+        match cells.iter().find(|cell| cell.count == 1) {
+            Some(alone) => self.decode_alone(alone),
+            None => self.in_use(self.of_shared(decoding, cells)),
+        }
+    }
+
+    /// The value in a cell with one key, as all decodings but the joint one have it.
+    #[inline]
+    pub(super) fn decode_alone(&self, cell: &KeyCell) -> Answer<u32> {
+        self.in_use(self.alone(cell))
+    }
+
+    #[inline]
+    fn in_use(&self, found: Option<u32>) -> Answer<u32> {
         let in_use = found.filter(|value| *value < self.assigned);
         in_use.map_or(Answer::Undecided, Answer::Found)
     }

@@ -15,10 +15,6 @@ use crate::error::StoreError;
 use crate::line::{Line, LineArray, OwnedLines};
 use crate::spec::HASHES_LIMIT;
 
-/// How many cells are fetched together: at least those of one key.
-const FETCHED_CELLS: usize = 128;
-const _: () = assert!(FETCHED_CELLS >= HASHES_LIMIT);
-
 /// A key-value Bloom filter: a counter and the XOR of the codes of all its keys in each cell.
 ///
 /// A key has one cell in each of k parts, and its value a code in each: with salt, position i of key x
@@ -45,9 +41,9 @@ pub struct KbfMap<L = OwnedLines> {
     parameters: KbfParameters,
     codes: Arc<Codes>,
     format: CellFormat,
-    cells: Cells<L>,
-    pairs: u64,
-    saturations: u64,
+    pub(super) cells: Cells<L>,
+    pub(super) pairs: u64,
+    pub(super) saturations: u64,
 }
 
 impl KbfMap {
@@ -195,7 +191,7 @@ impl<L: Deref<Target = [Line]>> KbfMap<L> {
     /// The key's cells and their salts. The i-th word of the digest's stream has the position in its
     /// upper half and the salt in its lower one, so that salts are the same in a filter of half the size.
     #[inline]
-    fn cells_of(&self, digest: u128) -> impl Iterator<Item = (usize, u32)> + use<L> {
+    pub(super) fn cells_of(&self, digest: u128) -> impl Iterator<Item = (usize, u32)> + use<L> {
         let (low, high) = (digest as u64, (digest >> 64) as u64);
         let KbfParameters { cells_per_part, values, salted, hashes, .. } = self.parameters;
         let values = if salted { values } else { 1 }; // one value: no salt but 0
@@ -207,7 +203,7 @@ impl<L: Deref<Target = [Line]>> KbfMap<L> {
         })
     }
 
-    fn decoder(&self, assigned: u32) -> Decoder<'_> {
+    pub(super) fn decoder(&self, assigned: u32) -> Decoder<'_> {
         Decoder { codes: &self.codes, assigned: assigned.min(self.parameters.values) }
     }
 
@@ -233,32 +229,9 @@ impl<L: Deref<Target = [Line]>> KbfMap<L> {
         self.decoded(self.cells_of(digest), assigned, &mut [KeyCell::default(); HASHES_LIMIT])
     }
 
-    /// The same for several keys, in their order. Cells are fetched before they are read, and computed once.
-    pub(super) fn query_many(
-        &self,
-        digests: &[u128],
-        assigned: u32,
-        mut each: impl FnMut(Answer<u32>),
-    ) {
-        let hashes = self.parameters.hashes as usize;
-        let mut places = [(0, 0); FETCHED_CELLS];
-        let mut room = [KeyCell::default(); HASHES_LIMIT];
-        for digests in digests.chunks(FETCHED_CELLS / hashes) {
-            for (places, &digest) in places.chunks_exact_mut(hashes).zip(digests) {
-                for (place, (cell, salt)) in places.iter_mut().zip(self.cells_of(digest)) {
-                    self.cells.prefetch(cell);
-                    *place = (cell, salt);
-                }
-            }
-            for places in places.chunks_exact(hashes).take(digests.len()) {
-                each(self.decoded(places.iter().copied(), assigned, &mut room));
-            }
-        }
-    }
-
     /// The value in these cells, given with their salts. `room` is for what is read from them.
     #[inline(always)] // into the loop over many keys
-    fn decoded(
+    pub(super) fn decoded(
         &self,
         places: impl Iterator<Item = (usize, u32)>,
         assigned: u32,
@@ -277,6 +250,10 @@ impl<L: Deref<Target = [Line]>> KbfMap<L> {
             found += 1;
         }
         self.decoder(assigned).decode(self.parameters.decoding, &room[..found])
+    }
+
+    pub(super) fn codes(&self) -> Arc<Codes> {
+        Arc::clone(&self.codes)
     }
 
     pub(super) fn counts(&self) -> Counts {
@@ -309,27 +286,6 @@ impl<L: LineArray> KbfMap<L> {
         }
         self.pairs += 1;
         true
-    }
-
-    /// Adds several pairs with values that there are. Cells are fetched before they are written, and computed
-    /// once.
-    pub(super) fn insert_many(&mut self, pairs: &[(u128, u32)]) {
-        let mut writes = [(0, 0); FETCHED_CELLS];
-        for pairs in pairs.chunks(FETCHED_CELLS / self.parameters.hashes as usize) {
-            let mut count = 0;
-            for &(digest, value) in pairs {
-                let decoder = self.decoder(0);
-                for (cell, salt) in self.cells_of(digest) {
-                    self.cells.prefetch(cell);
-                    writes[count] = (cell, decoder.code(value, salt));
-                    count += 1;
-                }
-            }
-            for &(cell, code) in &writes[..count] {
-                self.saturations += u64::from(self.cells.insert(cell, code));
-            }
-        }
-        self.pairs += pairs.len() as u64;
     }
 
     /// UPDATE: changes the value of a key that is there. Nothing happens if there are no such values.

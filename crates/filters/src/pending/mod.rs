@@ -219,7 +219,7 @@ impl PendingTable {
 
     /// Puts a flow in front of its line, as it is after a packet. If it was absent and the line is full,
     /// the last flow of the line is lost.
-    #[inline]
+    #[inline(always)]
     pub fn put(&mut self, lookup: &PendingLookup, flow: PendingFlow) {
         let tag = lookup.place.tag;
         let bits = match lookup.place.side {
@@ -230,18 +230,18 @@ impl PendingTable {
                 connection.to_slot(tag)
             }
         };
+        if lookup.slot == Some(0) && lookup.usage.fresh > 0 {
+            // It stays in front, and the counts stay as they are.
+            return slots::set_bits(&mut self.lines[lookup.place.line as usize], 0, bits);
+        }
         self.put_front(lookup, bits);
     }
 
-    #[inline]
+    #[inline(never)]
     fn put_front(&mut self, lookup: &PendingLookup, bits: u64) {
         debug_assert_eq!(*lookup, self.lookup_at(lookup.place), "the table has changed since");
         let PendingLookup { place, slot, mut usage, .. } = *lookup;
         let line = &mut self.lines[place.line as usize];
-        if slot == Some(0) && usage.fresh > 0 {
-            // It stays in front, and the counts stay as they are.
-            return slots::set_bits(line, 0, bits);
-        }
         let free = match slot {
             Some(slot) => {
                 self.population.leave(slot, &mut usage);

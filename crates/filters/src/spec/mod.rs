@@ -62,6 +62,10 @@ pub enum SbfRules {
     Stateful,
     /// As the kBF papers describe it: a cell with two or more flows answers nothing.
     PaperKbf,
+    /// As the introduction of the kBF papers can be read: a cell holds the value itself, without a
+    /// count. A flow that changes its state turns its cells into "don't know", and no cell is emptied
+    /// but by the timer.
+    NoCounters,
 }
 
 /// How a kBF decodes the state of a flow: the first three are the papers' ways, for a flow that is
@@ -70,8 +74,8 @@ pub enum SbfRules {
 pub enum KbfDecode {
     /// The intersection of all cells with two flows, then of those with three.
     AllPairs,
-    /// Algorithms 6 and 7 as printed: the first two cells with two flows, or one of two flows and
-    /// one of three.
+    /// Algorithms 6 and 7 as printed, where a queue is a set: the first two different sums of two
+    /// flows; if there is one only, it and the first sum of three.
     Literal,
     /// The 2014 text: the intersection of all cells with two or three flows.
     ThreeWay,

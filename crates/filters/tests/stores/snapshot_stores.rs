@@ -155,6 +155,7 @@ fn filters_with_other_rules_and_cells_are_the_same_after_loading() {
         is_same(&StoreSpec { decode, ..of(Backend::Kbf) });
     }
     is_same(&StoreSpec { sbf: SbfRules::PaperKbf, ..of(Backend::Sbf) });
+    is_same(&StoreSpec { sbf: SbfRules::NoCounters, ..of(Backend::Sbf) });
     is_same(&StoreSpec { dbf_counters: false, ..of(Backend::Dbf) });
 }
 

@@ -2,62 +2,11 @@
 
 use acsm_filters::snapshot::{Persist, SectionKind, SnapshotReader, SnapshotWriter};
 use acsm_filters::{
-    Backend, Bhbf, BhbfRule, Budget, Dbf, Exact, Expire, Fcf, FlowId, Found, HALVES, Kbf, KbfRule,
-    Lookup, Random, Recycling, STAMPS, Sbf, SbfRule, Sizing, Store, StoreError, StoreSpec, UNTIMED,
-    array_bytes,
+    Backend, Bhbf, BhbfRule, Budget, Dbf, Exact, Expire, Fcf, HALVES, Kbf, KbfRule, Recycling,
+    STAMPS, Sbf, SbfRule, Sizing, Store, StoreError, StoreSpec, UNTIMED, array_bytes,
 };
 
-/// A flow: its digest, and the number that is its key in exact tables.
-#[derive(Debug, Clone, Copy)]
-pub struct Flow {
-    pub id: FlowId,
-    pub key: u32,
-}
-
-/// An endless sequence of random flows.
-pub struct Flows {
-    random: Random,
-    next_key: u32,
-}
-
-pub fn flows(seed: u64) -> Flows {
-    Flows { random: Random::new(seed), next_key: 0 }
-}
-
-impl Iterator for Flows {
-    type Item = Flow;
-
-    fn next(&mut self) -> Option<Flow> {
-        let [high, low] = [self.random.next_u64(), self.random.next_u64()].map(u128::from);
-        self.next_key += 1;
-        Some(Flow { id: FlowId(high << 64 | low), key: self.next_key })
-    }
-}
-
-/// The key of a flow as a store takes it.
-pub trait FlowKey: Copy {
-    fn of(flow: &Flow) -> Self;
-}
-
-impl FlowKey for () {
-    fn of(_flow: &Flow) {}
-}
-
-impl FlowKey for u32 {
-    fn of(flow: &Flow) -> u32 {
-        flow.key
-    }
-}
-
-/// Where a flow is stored.
-pub fn locate<S: Store<Key: FlowKey>>(store: &S, flow: &Flow) -> S::Place {
-    store.locate(flow.id, S::Key::of(flow))
-}
-
-/// What was found, with another answer.
-pub fn claiming<H>(found: Found<H>, answer: Lookup) -> Found<H> {
-    Found { answer, ..found }
-}
+pub use acsm_filters::testing::{Flow, FlowKey, Flows, claiming, flows, locate};
 
 /// Code that works with any store.
 pub trait StoreUser {

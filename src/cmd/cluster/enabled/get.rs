@@ -1,6 +1,5 @@
 //! `acsm cluster get`: the values of keys, in the order of the keys.
 
-use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -9,7 +8,7 @@ use super::access_args::AccessArgs;
 use super::refused;
 use crate::cluster::store::{ClusterStore, Position};
 use crate::cmd::pairs::answers::{self, AnswerKeys, EachAnswer};
-use crate::cmd::pairs::keys::Keys;
+use crate::cmd::pairs::keys::KeyArgs;
 use acsm_filters::kv::Answer;
 
 const EXAMPLES: &str = "\
@@ -29,9 +28,8 @@ pub struct GetArgs {
     #[command(flatten)]
     access: AccessArgs,
 
-    /// Keys; `-` reads them from standard input, one per line
-    #[arg(required = true, value_name = "KEY")]
-    keys: Vec<OsString>,
+    #[command(flatten)]
+    keys: KeyArgs,
 
     /// Print one JSON object per key
     #[arg(long)]
@@ -40,7 +38,7 @@ pub struct GetArgs {
 
 /// Prints the answers.
 pub fn run(args: &GetArgs) -> anyhow::Result<ExitCode> {
-    let keys = Keys::new(&args.keys)?;
+    let keys = args.keys.keys()?;
     answers::print(&mut args.access.open()?, keys, args.json)
 }
 

@@ -23,7 +23,7 @@ const SLABS_PER_SERVER: u32 = 8;
 
 const EXAMPLES: &str = "\
 Examples:
-  acsm cluster init --cluster redis://127.0.0.1:7001 --pairs 10M --values 3000
+  acsm cluster init --cluster redis://127.0.0.1:7100 --pairs 10M --values 3000
   acsm cluster init --pairs 10M --values 3000 --fp-rate 1e-6 --prefix groups
   acsm cluster init --pairs 10M --values 3000 --slabs 120
 

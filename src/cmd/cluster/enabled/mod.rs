@@ -25,7 +25,7 @@ use acsm_filters::kv::KvError;
 
 const EXAMPLES: &str = "\
 Examples:
-  export ACSM_CLUSTER=redis://127.0.0.1:7001            one server of the cluster
+  export ACSM_CLUSTER=redis://127.0.0.1:7100            one server of the cluster
   acsm cluster init --pairs 10M --values 3000           an empty store
   acsm cluster load products.tsv                        a key, a tab and a value per line
   acsm cluster get B00005N7P0

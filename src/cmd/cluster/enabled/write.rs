@@ -1,8 +1,6 @@
 //! `acsm cluster set` and `acsm cluster delete`: changes to a store, batch by batch.
 
 use std::collections::HashSet;
-use std::ffi::OsString;
-use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -10,10 +8,8 @@ use clap::Args;
 use super::access_args::AccessArgs;
 use super::{finish, refused};
 use crate::cluster::store::{ClusterStore, Position};
-use crate::cmd::pairs::changes::{Deleted, Left, Set, check_set};
-use crate::cmd::pairs::format::FormatArgs;
-use crate::cmd::pairs::keys::Keys;
-use crate::cmd::pairs::source::PairSource;
+use crate::cmd::pairs::changes::{Deleted, Left, PairArgs, Set};
+use crate::cmd::pairs::keys::{KeyArgs, Keys};
 use acsm_filters::kv::{Answer, Write, check_key};
 
 const SET_EXAMPLES: &str = "\
@@ -44,14 +40,8 @@ pub struct SetArgs {
     #[command(flatten)]
     access: AccessArgs,
 
-    /// A key; `-` reads pairs from standard input
-    key: OsString,
-
-    /// Its value
-    value: Option<OsString>,
-
     #[command(flatten)]
-    format: FormatArgs,
+    pair: PairArgs,
 
     /// Print one JSON document
     #[arg(long)]
@@ -69,9 +59,8 @@ pub struct DeleteArgs {
     #[command(flatten)]
     access: AccessArgs,
 
-    /// Keys; `-` reads them from standard input, one per line
-    #[arg(required = true, value_name = "KEY")]
-    keys: Vec<OsString>,
+    #[command(flatten)]
+    keys: KeyArgs,
 
     /// Print one JSON document
     #[arg(long)]
@@ -92,7 +81,7 @@ struct Batch {
 
 /// Sets values.
 pub fn run_set(args: &SetArgs) -> anyhow::Result<ExitCode> {
-    check_set(&args.key, &args.value, "acsm cluster set KEY VALUE")?;
+    args.pair.check("acsm cluster set KEY VALUE")?;
     let mut store = args.access.open()?;
     let mut set = Set::default();
     let done = set_given(args, &mut store, &mut set);
@@ -104,24 +93,15 @@ pub fn run_set(args: &SetArgs) -> anyhow::Result<ExitCode> {
 /// Sets the pair of the command line, or those of standard input.
 fn set_given(args: &SetArgs, store: &mut ClusterStore, set: &mut Set) -> anyhow::Result<()> {
     let mut batch = Batch::default();
-    match &args.value {
-        Some(value) => {
-            batch.add(store, args.key.as_encoded_bytes(), value.as_encoded_bytes());
+    args.pair.for_each(args.quiet, |key, value| {
+        check_key(key)?;
+        let is_again = batch.keys.contains(&store.position(key));
+        if is_again || batch.pairs.len() >= BATCH_PAIRS {
+            set_all(store, &mut batch, set, args.quiet)?;
         }
-        None => {
-            let source = PairSource::new(Path::new("-"), &args.format)?;
-            let mut reading = source.reading(1, args.quiet);
-            source.open(&reading)?.for_each(&mut reading, |pair| {
-                check_key(&pair.key)?;
-                let is_again = batch.keys.contains(&store.position(&pair.key));
-                if is_again || batch.pairs.len() >= BATCH_PAIRS {
-                    set_all(store, &mut batch, set, args.quiet)?;
-                }
-                batch.add(store, &pair.key, &pair.value);
-                Ok(())
-            })?;
-        }
-    }
+        batch.add(store, key, value);
+        Ok(())
+    })?;
     set_all(store, &mut batch, set, args.quiet)
 }
 
@@ -173,7 +153,7 @@ fn set_all(
 
 /// Deletes keys.
 pub fn run_delete(args: &DeleteArgs) -> anyhow::Result<ExitCode> {
-    let mut keys = Keys::new(&args.keys)?;
+    let mut keys = args.keys.keys()?;
     let mut store = args.access.open()?;
     let mut deleted = Deleted::default();
     let done = delete_given(&mut keys, &mut store, &mut deleted, args.quiet);

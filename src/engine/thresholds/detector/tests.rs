@@ -1,7 +1,7 @@
 //! Skipping packets of settled 5-tuples changes no result.
 
 use super::*;
-use crate::machine::{RuleId, ThresholdKey};
+use crate::machine::{Conditions, RuleId, ThresholdKey};
 use acsm_filters::rng::Random;
 use std::array;
 use std::net::IpAddr;
@@ -18,6 +18,8 @@ fn rules() -> [ThresholdRule; 6] {
         count,
         window_nanos: 2000 * MILLI,
         cooldown_nanos: 200 * MILLI,
+        severity: 2,
+        conditions: Conditions::default(),
     };
     [
         rule(0, Counted::HalfOpen, ThresholdKey::Destination, 2),
@@ -66,7 +68,7 @@ impl Wire {
             // Any flags.
             0 => random.below(256) as u8,
             1 => TcpFlags::SYN.0,
-            2 => SYN_ACK.0,
+            2 => TcpFlags::SYN.with(TcpFlags::ACK).0,
             _ => TcpFlags::ACK.0,
         };
         Packet {

@@ -9,8 +9,13 @@ use crate::report::format::bytes;
 use crate::seed::Seed;
 
 /// Sections without figures: anchor and heading.
-pub const SECTIONS: [(&str, &str); 3] =
-    [("runs", "All runs"), ("parameters", "Parameters"), ("definitions", "Definitions")];
+pub const SECTIONS: [(&str, &str); 5] = [
+    ("pairs", "Seed by seed"),
+    ("working-set", "The working set"),
+    ("runs", "All runs"),
+    ("parameters", "Parameters"),
+    ("definitions", "Definitions"),
+];
 
 /// Column headings of the table of all runs.
 const HEADS: [&str; 24] = [
@@ -49,7 +54,7 @@ pub fn all_runs(report: &GroupedReport<'_>) -> String {
     let lead = match entry.len() {
         0 => "<p>Nothing was run.</p>",
         _ => {
-            "<p>Rates with their 95&#160;% intervals; what none was seen of is at most 3/n. <i>report.csv</i> \
+            "<p>Rates with their range over seeds; what no seed saw is at most 3/n, a rule of thumb. <i>report.csv</i> \
              and <i>report.json</i> hold the same numbers with all their digits.</p>"
         }
     };
@@ -113,6 +118,9 @@ pub fn parameters(report: &GroupedReport<'_>) -> String {
     pair("rules", &text(&asked.rules));
     pair("flow key", &text(&asked.flow_key));
     pair("sized for", &format!("{} flows", count("/parameters/flows", asked.flows)));
+    if asked.warm_up {
+        pair("warm-up", "the first two idle timeouts are not counted");
+    }
     pair("layout", &text(&asked.layout));
     pair("expire", &text(&asked.expire));
     if let Some(seconds) = asked.idle_timeout_seconds {
@@ -193,10 +201,13 @@ const DEFINITIONS: [(&str, &str); 12] = [
         "What the stores of one p have in common: the papers’ way, and the user’s question.",
     ),
     (
-        "interval",
-        "95&#160;%, by resampling flows. None seen in n lookups is stated as at most 3/n.",
+        "range",
+        "The smallest and the largest rate over seeds. None seen in s seeds is stated as at most 3/(s·n): n is (Σw)²/Σw², what lookups are worth as equal flows, a rule of thumb; or the number of flows.",
     ),
-    ("bits per flow", "All that is allocated for the store, divided by the flows it is sized for."),
+    (
+        "bits per flow",
+        "All that is allocated for the store, divided by the flows it is sized for. Equal memory counts decode tables and the lookup cache, too.",
+    ),
     (
         "the papers’ words",
         "The kBF papers’ false negative is our false negative and don’t know together; their incorrect output is our false return.",

@@ -41,7 +41,8 @@ impl Section {
 }
 
 impl FigureGroup {
-    fn html(&self) -> String {
+    /// The figures with their legend above them and the table, folded up, below.
+    pub fn html(&self) -> String {
         let mut names: Vec<(&str, usize)> = vec![];
         for series in self.panels.iter().flat_map(|panel| &panel.series) {
             if !names.contains(&(series.name.as_str(), series.style)) {
@@ -145,7 +146,7 @@ pub fn quotient(parts: &[String], over: &str, value: f64, shown: &str) -> String
     format!("<data value=\"{value}\" data-parts=\"{parts}\" data-over=\"{over}\">{shown}</data>")
 }
 
-/// A table cell: a rate with its interval, or its upper bound.
+/// A table cell: a rate with its range over seeds, or the upper bound of all seeds together.
 pub fn rate_cell(entry: &IndexedRun<'_>, kind: ErrorMetric) -> String {
     let IndexedRun { index, run, .. } = *entry;
     let (rate, [low, high]) = (kind.rate(run), kind.interval(run));
@@ -156,7 +157,8 @@ pub fn rate_cell(entry: &IndexedRun<'_>, kind: ErrorMetric) -> String {
     };
     let content = match (kind.lookups(run), rate) {
         (0, _) => value(&at, rate, "not asked"),
-        (_, 0.0) => format!("{}, ≤ {}", value(&at, rate, "none"), end(1, high)),
+        (_, 0.0) if low == 0.0 => format!("{}, ≤ {}", value(&at, rate, "none"), end(1, high)),
+        (_, 0.0) => value(&at, rate, "none"),
         _ => {
             let shown = value(&at, rate, &scientific(rate));
             format!("{shown} <small>{} – {}</small>", end(0, low), end(1, high))

@@ -8,7 +8,7 @@ use super::elements::{
 use super::runs::{ErrorMetric, GroupedReport, IndexedRun, RunGroup, rate_label};
 use crate::report::compare::Run;
 use crate::report::escape::Escaped;
-use crate::report::format::scientific;
+use crate::report::format::{grouped, scientific};
 use crate::report::plot::{Axis, Figure, Point, Scale};
 
 /// The horizontal axis.
@@ -24,8 +24,8 @@ pub fn against_rate(report: &GroupedReport<'_>) -> Section {
         heading: "Error by kind against p",
         lead: format!(
             "<p>p is the rate of false positives that a Bloom filter is sized for: a smaller p means \
-             more memory, so memory grows to the right. {}</p>",
-            how_to_read(report)
+             more memory, so memory grows to the right. {HOW_TO_READ} {}</p>",
+            effective(report)
         ),
         figures: groups(report, Against::Rate),
     }
@@ -44,17 +44,28 @@ pub fn against_memory(report: &GroupedReport<'_>) -> Section {
 }
 
 /// The explanation of the markers.
-fn how_to_read(report: &GroupedReport<'_>) -> &'static str {
-    match report.is_repeated() {
-        true => {
-            "Each marker is one seed; the line goes through their mean. A hollow marker with an \
-             arrow: none was seen, and the rate is at most this (3/n)."
-        }
-        false => {
-            "Whiskers are 95&#160;% intervals. A hollow marker with an arrow: none was seen, and the rate \
-             is at most this (3/n)."
-        }
-    }
+const HOW_TO_READ: &str = "Each marker is one seed; the line goes through their mean. A hollow marker with an arrow: none was \
+    seen, and the rate is at most 3/n, a rule of thumb with n the effective number of lookups: lookups of one \
+    flow depend on each other.";
+
+/// What the lookups of the trace are worth, and the error of no store at all.
+fn effective(report: &GroupedReport<'_>) -> String {
+    let load = &report.document.load;
+    let effective = &load.effective_lookups;
+    let whole = |name: &str, x: f64| {
+        value(&format!("/load/effective_lookups/{name}"), x, &grouped(x.round() as u64))
+    };
+    format!(
+        "Here n is {} for lookups of extant flows and {} for those of absent ones. To answer always the commonest \
+         state is wrong in {} of the lookups of extant flows.",
+        whole("extant", effective.extant),
+        whole("absent", effective.absent),
+        value(
+            "/load/commonest_state_error",
+            load.commonest_state_error,
+            &scientific(load.commonest_state_error)
+        )
+    )
 }
 
 fn groups(report: &GroupedReport<'_>, against: Against) -> Vec<FigureGroup> {
@@ -110,20 +121,15 @@ fn point(
     kind: ErrorMetric,
     x: f64,
 ) -> Option<Point> {
-    let (rate, [low, high]) = (kind.rate(entry.run), kind.interval(entry.run));
-    let note = report.note(entry);
+    let (rate, note) = (kind.rate(entry.run), report.note(entry));
     match (kind.lookups(entry.run), rate) {
         (0, _) => None,
         (_, 0.0) => {
-            let note = format!("{note}: none seen, at most {}", scientific(high));
-            Some(Point::at(x, high).at_most().noted(note))
+            let most = kind.none_seen(entry.run, &report.document.load);
+            let note = format!("{note}: none seen, at most {}", scientific(most));
+            Some(Point::at(x, most).at_most().noted(note))
         }
-        _ => {
-            let shown = [rate, low, high].map(scientific);
-            let note = format!("{note}: {} ({} to {})", shown[0], shown[1], shown[2]);
-            let point = Point::at(x, rate).noted(note);
-            Some(if report.is_repeated() { point } else { point.between(low, high) })
-        }
+        _ => Some(Point::at(x, rate).noted(format!("{note}: {}", scientific(rate)))),
     }
 }
 

@@ -3,10 +3,13 @@
 //! | file | what |
 //! |---|---|
 //! | `runs` | groups of comparable runs; rates of each kind of error |
+//! | `per_flow_figures` | flows ever wrong, and the census |
 //! | `error_figures` | error by kind against p, and against memory |
 //! | `papers_figures` | the last two figures of the kBF papers |
 //! | `time_figures` | error and fill over trace time |
-//! | `bound_figure` | bits per flow against the information-theoretic bound |
+//! | `size_figure` | stores for half and for twice as many flows |
+//! | `bound_figure` | bits per flow against those of a table of fingerprints |
+//! | `seed_tables` | stores compared seed by seed; the working set |
 //! | `appendix` | the table of all runs, parameters, definitions |
 //! | `elements` | sections, tables and numbers as HTML |
 //!
@@ -16,10 +19,13 @@
 
 mod appendix;
 mod bound_figure;
-mod elements;
+pub(in crate::report) mod elements;
 mod error_figures;
 mod papers_figures;
+mod per_flow_figures;
 mod runs;
+mod seed_tables;
+mod size_figure;
 mod time_figures;
 
 use std::fmt::Write as _;
@@ -37,16 +43,19 @@ pub fn write(report: &CompareReport, out: &mut dyn io::Write) -> io::Result<()> 
     writeln!(out, "{}", head())?;
     writeln!(out, "{}", opening(&report))?;
     let sections = [
+        per_flow_figures::section(&report),
         error_figures::against_rate(&report),
         error_figures::against_memory(&report),
         papers_figures::section(&report),
         time_figures::section(&report),
+        size_figure::section(&report),
         bound_figure::section(&report),
     ];
     writeln!(out, "{}", contents(&sections))?;
     for (index, section) in sections.iter().enumerate() {
         writeln!(out, "{}", section.html(index + 1))?;
     }
+    writeln!(out, "{}{}", seed_tables::pairs(&report), seed_tables::working_set(&report))?;
     writeln!(out, "{}", appendix::all_runs(&report))?;
     writeln!(out, "{}{}", appendix::parameters(&report), appendix::definitions(&report))?;
     writeln!(out, "</main></body></html>")
@@ -76,6 +85,9 @@ fn opening(report: &GroupedReport<'_>) -> String {
     html.push_str("<section class=\"answer\" id=\"answer\"><h2>The answer</h2>");
     for sentence in &report.document.answer {
         let _ = write!(html, "<p>{}</p>", Escaped(sentence));
+    }
+    for warning in &report.document.warnings {
+        let _ = write!(html, "<p class=\"warning\">Note: {}.</p>", Escaped(warning));
     }
     html.push_str("</section><dl class=\"facts\">");
     let seconds = duration_of(load.seconds);

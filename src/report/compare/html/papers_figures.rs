@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use super::elements::{
     FigureGroup, Section, described, quotient, rate_cell, share_y_range, table, value,
 };
-use super::runs::{ErrorMetric, GroupedReport, IndexedRun, RunGroup, rate_label};
+use super::runs::{ErrorMetric, GroupedReport, IndexedRun, RunGroup, none_seen, rate_label};
 use crate::report::compare::{PAPER_STORES, Run};
 use crate::report::escape::Escaped;
 use crate::report::format::scientific;
@@ -18,7 +18,8 @@ use crate::report::plot::{Axis, Figure, Point, Scale};
 const LEAD: &str = "<p>As the last two figures of the kBF papers (14 and 15 in 2014, 24 and 25 in the \
     journal). Their <i>false negative</i> is any null answer for a flow that is there: our false \
     negative and don’t know together. They report that the kBF’s errors fall steeply with p, that \
-    the sBF’s hardly move, and that the kBF is far better.</p>";
+    the sBF’s hardly move, and that the kBF is far better. The store in which the sBF’s do hardly move is \
+    <code>sbf:no-counters</code>, one reading of their text.</p>";
 
 pub fn section(report: &GroupedReport<'_>) -> Section {
     let groups = report.groups.iter().enumerate();
@@ -38,6 +39,14 @@ fn null_answers(run: &Run) -> (u64, f64) {
     let errors = &run.errors;
     let nulls = errors.false_negative.saturating_add(errors.dont_know);
     (nulls, nulls as f64 / errors.lookups_extant as f64)
+}
+
+/// The bound of a seed that saw none.
+fn none_seen_of(report: &GroupedReport<'_>, run: &Run) -> f64 {
+    match run.errors.lookups_extant {
+        0 => f64::NAN,
+        _ => none_seen(run.interval.null_rate, report.document.load.effective_lookups.extant),
+    }
 }
 
 fn figure(report: &GroupedReport<'_>, group: &RunGroup<'_>, at: usize) -> Option<FigureGroup> {
@@ -69,14 +78,17 @@ fn figure(report: &GroupedReport<'_>, group: &RunGroup<'_>, at: usize) -> Option
             &|entry| {
                 let run = entry.run;
                 let (nulls, ratio) = null_answers(run);
-                let most = 3.0 / run.errors.lookups_extant as f64;
+                let most = none_seen_of(report, run);
                 point(report, entry, nulls, ratio, most)
             },
         ),
         panel("total", "Total error ratio", "errors of any kind per lookup", &|entry| {
-            let (rate, [_, high]) =
-                (ErrorMetric::Total.rate(entry.run), ErrorMetric::Total.interval(entry.run));
-            point(report, entry, u64::from(rate > 0.0), rate, high)
+            let rate = ErrorMetric::Total.rate(entry.run);
+            let most = match ErrorMetric::Total.lookups(entry.run) {
+                0 => f64::NAN,
+                _ => ErrorMetric::Total.none_seen(entry.run, &report.document.load),
+            };
+            point(report, entry, u64::from(rate > 0.0), rate, most)
         }),
     ];
     share_y_range(&mut panels);

@@ -1,7 +1,7 @@
 //! The runs of a report as figures and tables need them: groups of comparable runs, one series per
 //! store, and the rates of each kind of error.
 
-use crate::report::compare::{CompareReport, Run};
+use crate::report::compare::{CompareReport, Load, Run};
 use crate::report::format::scientific;
 use crate::report::plot::{Point, Series};
 
@@ -54,6 +54,11 @@ impl<'a> GroupedReport<'a> {
             self.groups.push(RunGroup { equal, feedback, runs: vec![] });
         }
         &mut self.groups[at]
+    }
+
+    /// The name of the store of any run of the report.
+    pub fn name_of(&self, run: &Run) -> String {
+        store_name(run, &self.document.runs)
     }
 
     pub fn name(&self, store: usize) -> &str {
@@ -137,6 +142,12 @@ pub fn rate_label(rate: f64) -> String {
     if (1e-4..1.0).contains(&rate) { rate.to_string() } else { scientific(rate) }
 }
 
+/// The bound of a rate of which a seed saw none, in these ranges over seeds, where each asked about this many.
+pub fn none_seen([low, high]: [f64; 2], asked: f64) -> f64 {
+    let of_one_seed = (3.0 / asked).min(1.0);
+    if low == 0.0 && high <= of_one_seed { high } else { of_one_seed }
+}
+
 /// A kind of error, or their total, with its rate in a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorMetric {
@@ -203,6 +214,21 @@ impl ErrorMetric {
             ErrorMetric::DontKnow => run.errors.dont_know_rate,
             ErrorMetric::FalseReturn => run.errors.false_return_rate,
         }
+    }
+
+    /// At most this many were missed in the lookups of one seed that saw none: 3 / n, with n the effective
+    /// number of lookups. Where no seed saw any, all of them together say more.
+    pub fn none_seen(self, run: &Run, load: &Load) -> f64 {
+        let effective = match self {
+            ErrorMetric::Total => load.effective_lookups.all,
+            ErrorMetric::FalsePositive | ErrorMetric::DontKnowAbsent => {
+                load.effective_lookups.absent
+            }
+            ErrorMetric::FalseNegative | ErrorMetric::DontKnow | ErrorMetric::FalseReturn => {
+                load.effective_lookups.extant
+            }
+        };
+        none_seen(self.interval(run), effective)
     }
 
     pub fn interval(self, run: &Run) -> [f64; 2] {

@@ -39,6 +39,21 @@ pub enum SlabError {
         /// How many.
         items: u64,
     },
+    /// Items whose decoding may take too long in one call.
+    #[error(
+        "{items} items may take {needed} steps of decoding, and a call at most {limit}: \
+         give at most {items_possible} such items in a call"
+    )]
+    TooMuchWork {
+        /// How many items the call has.
+        items: u64,
+        /// The steps that they may take.
+        needed: u64,
+        /// The most.
+        limit: u64,
+        /// About as many items as a call can have.
+        items_possible: u64,
+    },
     /// A value for which there is no code.
     #[error("the value {value} is not below {values}")]
     Value {

@@ -35,7 +35,7 @@
 //! let slab = Slab::open(&bytes, &mut codes)?;
 //! assert_eq!((slab.items(), slab.last_sequence(42)?), (2, 1));
 //! let mut answers = vec![];
-//! slab.query(u32::MAX, &[digest("apple"), digest("plum")], |answer| answers.push(answer));
+//! slab.query(u32::MAX, &[digest("apple"), digest("plum")], |answer| answers.push(answer))?;
 //! assert_eq!(answers, [Answer::Found(7), Answer::Absent]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -48,6 +48,7 @@
 //! | `clients` | the last sequence of each client |
 //! | `codes` | codes of values, kept from one operation to the next |
 //! | `read`, `write` | operations |
+//! | `work` | the limit on what decoding takes in one call |
 //! | `error` | what is refused |
 //!
 //! The bytes as a table are in `docs/kbf-commands.md`.
@@ -57,6 +58,7 @@ mod clients;
 mod codes;
 mod error;
 mod read;
+mod work;
 mod write;
 
 pub use bytes::{SLAB_BYTES_MAX, SLAB_VALUES_MAX, bytes_of, create};
@@ -64,7 +66,5 @@ pub use clients::{Batch, CLIENTS, Client};
 pub use codes::CodesCache;
 pub use error::SlabError;
 pub use read::Slab;
+pub use work::CALL_STEPS_MAX;
 pub use write::{SlabMut, Written, compressed};
-
-/// How many items of an update or deletion are fetched together.
-const FETCHED: usize = 32;

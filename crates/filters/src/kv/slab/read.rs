@@ -2,7 +2,7 @@
 
 use super::bytes::{self, HEAD_BYTES};
 use super::clients::Client;
-use super::{CodesCache, SlabError};
+use super::{CodesCache, SlabError, work};
 use crate::kv::{Answer, KbfMap, KbfParameters};
 use crate::line::Line;
 
@@ -50,7 +50,15 @@ impl<'a> Slab<'a> {
     }
 
     /// QUERY: the value of each item, among those below `below`, given by their digests and in their order.
-    pub fn query(&self, below: u32, digests: &[u128], each: impl FnMut(Answer<u32>)) {
+    /// If decoding them may take too long, no answer is given.
+    pub fn query(
+        &self,
+        below: u32,
+        digests: &[u128],
+        each: impl FnMut(Answer<u32>),
+    ) -> Result<(), SlabError> {
+        work::check(&self.filter, below, digests.iter().copied())?;
         self.filter.query_many(digests, below, each);
+        Ok(())
     }
 }

@@ -3,8 +3,8 @@
 use super::bytes::{self, HEAD_BYTES};
 use super::clients::{Batch, ClientTable};
 use super::read::Slab;
-use super::{CodesCache, FETCHED, SlabError};
-use crate::kv::{Answer, KbfMap, KbfParameters, Write};
+use super::{CodesCache, SlabError, work};
+use crate::kv::{KbfMap, KbfParameters, Write};
 use crate::line::Line;
 use crate::snapshot::COUNT_LIMIT;
 
@@ -60,23 +60,12 @@ impl<'a> SlabMut<'a> {
         batch: Option<Batch>,
         below: u32,
         pairs: &[(u128, u32)],
-        mut each: impl FnMut(Write),
+        each: impl FnMut(Write),
     ) -> Result<Written<()>, SlabError> {
         self.check_values(pairs)?;
         self.apply(batch, |filter| {
-            for pairs in pairs.chunks(FETCHED) {
-                pairs.iter().for_each(|&(digest, _)| filter.prefetch(digest));
-                for &(digest, new) in pairs {
-                    each(match filter.query(digest, below) {
-                        Answer::Found(old) => {
-                            filter.update(digest, old, new);
-                            Write::Done
-                        }
-                        Answer::Absent => Write::Absent,
-                        Answer::OneOf(_) | Answer::Undecided => Write::Undecided,
-                    });
-                }
-            }
+            work::check(filter, below, pairs.iter().map(|(digest, _)| *digest))?;
+            filter.update_many(pairs, below, each); // their values were checked
             Ok(())
         })
     }
@@ -87,22 +76,11 @@ impl<'a> SlabMut<'a> {
         batch: Option<Batch>,
         below: u32,
         digests: &[u128],
-        mut each: impl FnMut(Write),
+        each: impl FnMut(Write),
     ) -> Result<Written<()>, SlabError> {
         self.apply(batch, |filter| {
-            for digests in digests.chunks(FETCHED) {
-                digests.iter().for_each(|&digest| filter.prefetch(digest));
-                for &digest in digests {
-                    each(match filter.query(digest, below) {
-                        Answer::Found(old) => {
-                            filter.delete(digest, old);
-                            Write::Done
-                        }
-                        Answer::Absent => Write::Absent,
-                        Answer::OneOf(_) | Answer::Undecided => Write::Undecided,
-                    });
-                }
-            }
+            work::check(filter, below, digests.iter().copied())?;
+            filter.delete_many(digests, below, each);
             Ok(())
         })
     }

@@ -117,6 +117,11 @@ fn sbf_as_the_kbf_papers_have_it_follows_its_rules() {
 }
 
 #[test]
+fn sbf_without_counters_follows_its_rules() {
+    filter_conforms(StoreSpec { sbf: SbfRules::NoCounters, ..StoreSpec::new(Backend::Sbf, 6) });
+}
+
+#[test]
 fn bhbf_follows_its_rules() {
     filter_conforms(StoreSpec::new(Backend::Bhbf, 6));
     // More cells than one word has salts for.

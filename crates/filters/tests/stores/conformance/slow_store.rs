@@ -59,6 +59,7 @@ fn slow_array(spec: &StoreSpec) -> Box<dyn Slow> {
             let count_max = (1 << (sizing.cell_bits - 5)) - 1;
             let rules = match (spec.sbf, spec.expire) {
                 (SbfRules::PaperKbf, _) => SlowRules::PaperKbf,
+                (SbfRules::NoCounters, _) => SlowRules::NoCounters,
                 (_, Expire::Timer) => SlowRules::Lasting,
                 _ => SlowRules::Stateful,
             };

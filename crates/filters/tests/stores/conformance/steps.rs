@@ -1,46 +1,9 @@
-//! Operations on a store, at random.
+//! Operations on a store, at random: as `testing::random_steps` has them, in a form that proptest can
+//! shrink.
 
 use acsm_filters::State;
+use acsm_filters::testing::{Claim, FLOWS, Operation, Step};
 use proptest::prelude::*;
-
-pub const FLOWS: usize = 14;
-
-/// The answer that an operation is given.
-#[derive(Debug, Clone, Copy)]
-pub enum Claim {
-    /// What the store answers.
-    Answered,
-    /// Any state, as after an error.
-    Known(usize),
-    DontKnow,
-}
-
-#[derive(Debug, Clone, Copy)]
-pub enum Operation {
-    /// What a worker does with a packet: insert if absent, else move to the state.
-    Packet(usize),
-    Touch(Claim),
-    TouchAsAbsent,
-    Insert(usize),
-    Modify(Claim, usize),
-    Delete(Claim),
-    /// Delete a flow, insert a second, prefetch a third, then touch the one of the step.
-    Interleaved {
-        deleted: usize,
-        inserted: usize,
-        loaded: usize,
-        state: usize,
-    },
-    Sweep(usize),
-    Wait(u32),
-}
-
-#[derive(Debug, Clone, Copy)]
-pub struct Step {
-    pub flow: usize,
-    pub operation: Operation,
-    pub half: bool,
-}
 
 pub fn steps() -> impl Strategy<Value = Vec<Step>> {
     let claim = || {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use acsm_filters::codes::CodeFamily;
 use acsm_filters::kv::slab::{
-    self, Batch, CodesCache, SLAB_BYTES_MAX, Slab, SlabError, SlabMut, Written,
+    self, Batch, CALL_STEPS_MAX, CodesCache, SLAB_BYTES_MAX, Slab, SlabError, SlabMut, Written,
 };
 use acsm_filters::kv::{Answer, CodeChoice, Decoding, KbfMap, KbfParameters, KvSpec, Write};
 use acsm_filters::rng::Random;
@@ -32,7 +32,7 @@ fn digest(parameters: &KbfParameters, number: u64) -> u128 {
 fn answers(bytes: &[u8], digests: &[u128], below: u32) -> Vec<Answer<u32>> {
     let (mut answers, mut codes) = (vec![], CodesCache::default());
     let slab = Slab::open(bytes, &mut codes).unwrap();
-    slab.query(below, digests, |answer| answers.push(answer));
+    slab.query(below, digests, |answer| answers.push(answer)).unwrap();
     answers
 }
 
@@ -295,6 +295,52 @@ fn a_slab_is_a_snapshot() {
     input.finish().unwrap();
 }
 
+/// A slab in which each cell has five items on average: for most items all values have to be tried.
+fn overfull(codes: CodeChoice) -> (KbfParameters, Vec<u8>, Vec<(u128, u32)>) {
+    let spec = KvSpec { codes, ..KvSpec::new(1, 3000) };
+    let parameters = KbfParameters::with_cells(&spec, 64, 4).unwrap();
+    let pairs: Vec<(u128, u32)> =
+        (0..80).map(|n| (digest(&parameters, n), 17 * n as u32)).collect();
+    let mut bytes = slab::create(&parameters).unwrap();
+    let mut cache = CodesCache::default();
+    SlabMut::open(&mut bytes, &mut cache).unwrap().insert(None, &pairs).unwrap();
+    (parameters, bytes, pairs)
+}
+
+/// A call that would occupy a server for long is refused, says how many items it may have, and has
+/// written nothing.
+#[test]
+fn decoding_is_limited_in_a_call() {
+    let mut codes = CodesCache::default();
+    for (choice, most) in [(CodeChoice::Greedy, 7..100), (CodeChoice::Algebraic, 5500..40_000)] {
+        let (parameters, mut bytes, pairs) = overfull(choice);
+        let many: Vec<(u128, u32)> = pairs.iter().copied().cycle().take(40_000).collect();
+        let digests: Vec<u128> = many.iter().map(|pair| pair.0).collect();
+        let slab = Slab::open(&bytes, &mut codes).unwrap();
+        let refused = slab.query(3000, &digests, |_| panic!("an answer")).unwrap_err();
+        let SlabError::TooMuchWork { items, needed, limit, items_possible } = refused else {
+            panic!("{refused}")
+        };
+        assert_eq!((items, limit), (40_000, CALL_STEPS_MAX));
+        assert!(needed > limit && most.contains(&items_possible), "{items_possible}");
+        // One item is always answered, and absent ones cost nothing.
+        let mut answers = 0;
+        slab.query(3000, &digests[..1], |_| answers += 1).unwrap();
+        assert_eq!(answers, 1);
+        let before = bytes.clone();
+        let batch = Some(Batch { client: 1, sequence: 1 });
+        let mut slab = SlabMut::open(&mut bytes, &mut codes).unwrap();
+        let updated = slab.update(batch, 3000, &many, |_| panic!("an update"));
+        assert!(matches!(updated, Err(SlabError::TooMuchWork { .. })), "{updated:?}");
+        let deleted = slab.delete(batch, 3000, &digests, |_| panic!("a deletion"));
+        assert!(matches!(deleted, Err(SlabError::TooMuchWork { .. })), "{deleted:?}");
+        assert!(bytes == before);
+        let empty = slab::create(&parameters).unwrap();
+        let slab = Slab::open(&empty, &mut codes).unwrap();
+        slab.query(3000, &digests, |answer| assert_eq!(answer, Answer::Absent)).unwrap();
+    }
+}
+
 /// All operations on bytes that may be anything: an error or a result, never a panic.
 fn try_all(bytes: &[u8]) -> bool {
     let mut codes = CodesCache::default();
@@ -306,7 +352,7 @@ fn try_all(bytes: &[u8]) -> bool {
     let is_slab = Slab::open(bytes, &mut codes).is_ok();
     if let Ok(slab) = Slab::open(bytes, &mut codes) {
         let (_, _) = (slab.last_sequence(1), slab.clients());
-        slab.query(u32::MAX, &digests, |_| ());
+        let _ = slab.query(u32::MAX, &digests, |_| ());
     }
     if let Ok(mut slab) = SlabMut::open(&mut copy, &mut codes) {
         let _ = slab.insert(batch, &pairs);

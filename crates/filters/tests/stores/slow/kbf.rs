@@ -141,12 +141,16 @@ impl SlowKbf {
         let sets = |cells: &[Cell]| cells.iter().map(|&cell| self.candidates(cell)).collect();
         let (twos, threes): (Vec<Vec<usize>>, Vec<Vec<usize>>) = (sets(&of(2)), sets(&of(3)));
         match self.decode {
-            KbfDecode::Literal => match (&twos[..], &threes[..]) {
-                ([a, b, ..], _) => self.one(&[a.clone(), b.clone()]),
-                ([], _) => Lookup::DontKnow,
-                ([_], []) => Lookup::DontKnow,
-                ([two], [three, ..]) => self.decode23(of(2)[0], two, of(3)[0], three),
-            },
+            // Queues are sets: equal sums are one.
+            KbfDecode::Literal => {
+                let different = of(2).into_iter().find(|cell| cell.sum != of(2)[0].sum);
+                match (&twos[..], different, &threes[..]) {
+                    ([], ..) => Lookup::DontKnow,
+                    ([two, ..], Some(other), _) => self.one(&[two.clone(), self.candidates(other)]),
+                    (_, None, []) => Lookup::DontKnow,
+                    ([two, ..], None, [three, ..]) => self.decode23(of(2)[0], two, of(3)[0], three),
+                }
+            }
             KbfDecode::AllPairs if twos.is_empty() => Lookup::DontKnow,
             // Sums of two that differ, or contradict each other: the twos decide.
             KbfDecode::AllPairs if twos.iter().any(|set| *set != twos[0]) => self.one(&twos),

@@ -3,6 +3,7 @@
 //! with the crate but its vocabulary.
 
 pub mod bhbf;
+pub mod bloom_g;
 pub mod cap;
 pub mod dbf;
 pub mod exact;
@@ -13,22 +14,9 @@ pub mod pending;
 pub mod recycling;
 pub mod sbf;
 
-use crate::support::Flow;
+use acsm_filters::LayoutKind;
 use acsm_filters::digest::mix;
-use acsm_filters::{LayoutKind, Lookup, State};
-
-/// What the slow stores count.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub struct Counts {
-    pub occupied: u64,
-    pub aged: u64,
-    pub evicted: u64,
-    pub full: u64,
-    pub inserts_of_present: u64,
-    pub writes_to_absent: u64,
-    pub saturations: u64,
-    pub recycles: u64,
-}
+pub use acsm_filters::testing::{Counts, SlowStore as Slow};
 
 /// The counts of two stores together.
 pub fn sum(a: Counts, b: Counts) -> Counts {
@@ -42,19 +30,6 @@ pub fn sum(a: Counts, b: Counts) -> Counts {
         saturations: a.saturations + b.saturations,
         recycles: a.recycles + b.recycles,
     }
-}
-
-/// A store; `at` is the epoch that a touch leaves: this one, or the one before.
-pub trait Slow {
-    fn advance(&mut self, now: i64);
-    fn lookup(&self, flow: &Flow) -> Lookup;
-    fn touch(&mut self, flow: &Flow, found: Lookup, at: i64);
-    fn insert(&mut self, flow: &Flow, state: State, at: i64);
-    fn modify(&mut self, flow: &Flow, old: Lookup, new: State, at: i64);
-    fn delete(&mut self, flow: &Flow, old: Lookup);
-    /// The insertion that follows was refused by a store that may give up its search for room.
-    fn expect_full(&mut self) {}
-    fn counts(&self) -> Counts;
 }
 
 /// How many cells there are, and how they are shared out.

@@ -16,6 +16,8 @@ pub enum SlowRules {
     /// A cell remembers what all of its flows but one have in common, and is repaired.
     Lasting,
     PaperKbf,
+    /// A cell does not know how many flows it has.
+    NoCounters,
 }
 
 #[derive(Clone, Copy)]
@@ -62,7 +64,9 @@ impl SlowSbf {
         };
         match cell.value {
             _ if cell.count == 1 && self.rules == SlowRules::Lasting => Value::All(new),
-            Value::All(_) if cell.count == 1 => Value::All(new),
+            Value::All(_) if cell.count == 1 && self.rules != SlowRules::NoCounters => {
+                Value::All(new)
+            }
             Value::All(state) if state == new && self.rules != SlowRules::PaperKbf => cell.value,
             Value::All(state) => self.all_but_one(state),
             Value::AllButOne(rest) => match (is_apart(rest), new == rest) {
@@ -130,6 +134,10 @@ impl Slow for SlowSbf {
         for i in positions {
             self.grid.cells[i] = Some(match self.grid.cells[i] {
                 None => (Cell { count: 1, value: Value::All(state) }, at),
+                Some((cell, touched)) if self.rules == SlowRules::NoCounters => {
+                    let value = self.inserted(cell.value, state);
+                    (Cell { value, ..cell }, touched.max(at))
+                }
                 Some((cell, touched)) => {
                     self.grid.counts.saturations += u64::from(cell.count + 1 == self.count_max);
                     let value = self.inserted(cell.value, state);
@@ -163,6 +171,7 @@ impl Slow for SlowSbf {
         for i in positions {
             let count_max = self.count_max;
             match &mut self.grid.cells[i] {
+                _ if self.rules == SlowRules::NoCounters => {}
                 None => {}
                 Some((Cell { count: 1, .. }, _)) => self.grid.cells[i] = None,
                 Some((cell, _)) if cell.count == count_max => {}

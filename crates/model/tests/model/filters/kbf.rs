@@ -54,11 +54,15 @@ pub fn kbf_judge(decode: Decoding) -> impl Fn(&[(&[Resident], usize)]) -> Answer
                 two if two.len() == 2 => only(common(&[telling, threes].concat())),
                 other => only(other),
             },
-            Decoding::Literal => match (&telling[..], &threes[..]) {
-                ([first, second, ..], _) => only(common(&[*first, *second])),
-                ([two], [three, ..]) => only(common(&[*two, *three])),
-                _ => Answer::DontKnow,
-            },
+            // Equal sums are one.
+            Decoding::Literal => {
+                let different = telling.iter().find(|(_, sum)| *sum != telling[0].1);
+                match (telling.first(), different, threes.first()) {
+                    (Some(first), Some(second), _) => only(common(&[*first, *second])),
+                    (Some(two), None, Some(three)) => only(common(&[*two, *three])),
+                    _ => Answer::DontKnow,
+                }
+            }
         }
     }
 }

@@ -91,3 +91,52 @@ fn sbf_of_changing_flows() {
     let never = sbf::errors(&FlowCells::at_load(hashes, load), &mix);
     assert!(model.dont_know > 1.5 * never.dont_know);
 }
+
+/// Without counts: a flow that changes its state turns all of its cells into "don't know".
+#[test]
+fn sbf_without_counters() {
+    let (load, part) = (0.8, 40_960);
+    let mix = StateMix::new(&[70.0, 20.0, 10.0]);
+    for (hashes, kept) in [(3, 1.0), (3, 0.8), (7, 0.5)] {
+        let mut runs = [vec![], vec![], vec![]];
+        for seed in 0..10 {
+            let mut random = Random::for_purpose(seed, 78);
+            let mut places = || -> Vec<usize> {
+                (0..hashes).map(|i| i * part + random.below(part as u64) as usize).collect()
+            };
+            let flows: Vec<Vec<usize>> =
+                (0..(load * part as f64) as usize).map(|_| places()).collect();
+            let absent: Vec<Vec<usize>> = (0..4 * part).map(|_| places()).collect();
+            // 8 is empty, 9 don't know.
+            let mut cells = vec![8_u8; hashes * part];
+            for places in &flows {
+                let drawn = random.unit();
+                let state = if drawn < 0.7 { 0 } else { 1 + u8::from(drawn < 0.9) };
+                let changes = !random.chance(kept);
+                for &place in places {
+                    let same = !changes && [8, state].contains(&cells[place]);
+                    cells[place] = if same { state } else { 9 };
+                }
+            }
+            let values = |places: &Vec<usize>| places.iter().map(|place| cells[*place]).collect();
+            let of = |flows: &[Vec<usize>], is: fn(Vec<u8>) -> bool| {
+                flows.iter().filter(|places| is(values(places))).count() as f64 / flows.len() as f64
+            };
+            let is_mute = |values: Vec<u8>| values.iter().all(|value| *value == 9);
+            runs[0].push(of(&flows, is_mute));
+            runs[1].push(of(&absent, is_mute));
+            runs[2].push(of(&absent, |mut values| {
+                let is_full = !values.contains(&8);
+                values.retain(|value| *value != 9);
+                values.dedup();
+                is_full && values.len() == 1
+            }));
+        }
+        let cells = FlowCells::at_load(hashes, load);
+        let model = sbf::errors_without_counters(&cells, &mix, kept);
+        let rates = [model.dont_know, model.dont_know_absent, model.false_positive];
+        for (rate, runs) in rates.into_iter().zip(&runs) {
+            assert_in_interval(&format!("sbf without counters, {kept} kept"), rate, runs, 0.3);
+        }
+    }
+}
