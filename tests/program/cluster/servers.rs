@@ -52,6 +52,16 @@ impl Server {
         client.get_connection_with_timeout(Duration::from_secs(5)).unwrap()
     }
 
+    /// Whether it is this server, and no other, that answers on its port.
+    fn answers(&self) -> bool {
+        let client = redis::Client::open(format!("redis://{}/", self.address())).unwrap();
+        let connection = client.get_connection_with_timeout(Duration::from_secs(1));
+        let info =
+            |mut connection| redis::cmd("INFO").arg("server").query::<String>(&mut connection);
+        let own = format!("process_id:{}\r\n", self.process.id());
+        connection.and_then(info).is_ok_and(|info| info.contains(&own))
+    }
+
     pub fn ask<T: FromRedisValue>(&self, command: &Cmd) -> T {
         command.query(&mut self.connection()).unwrap()
     }
@@ -107,18 +117,7 @@ impl Cluster {
             options.iter_mut().step_by(2).for_each(|name| name.insert_str(0, "--"));
             Ok(Some(options))
         };
-        let mut cluster = Cluster::of_servers(primaries, options)?;
-        // A server that knows no such options ends at once.
-        let client = redis::Client::open(format!("redis://{}/", cluster.servers[0].address()));
-        let client = client.unwrap();
-        let mut has_ended = false;
-        wait_until("the first server answers or ends", || {
-            has_ended = cluster.servers[0].process.try_wait().unwrap().is_some();
-            has_ended || client.get_connection_with_timeout(Duration::from_secs(1)).is_ok()
-        });
-        if has_ended {
-            return skipped("the server is built without TLS");
-        }
+        let cluster = Cluster::of_servers(primaries, options)?;
         cluster.form(primaries);
         Some(cluster)
     }
@@ -135,16 +134,17 @@ impl Cluster {
             Err(why) => return skipped(&why),
         };
         let start = || start_server(&program, &module, folder.path(), tls.as_deref());
-        Some(Cluster { servers: (0..count).map(|_| start()).collect(), folder })
+        match (0..count).map(|_| start()).collect() {
+            Ok(servers) => Some(Cluster { servers, folder }),
+            // It knows no such options.
+            Err(why) if tls.is_some() => {
+                skipped(&format!("is the server built without TLS? {why}"))
+            }
+            Err(why) => panic!("{why}"),
+        }
     }
 
     fn form(&self, primaries: usize) {
-        for server in &self.servers {
-            wait_until("servers answer", || {
-                let client = redis::Client::open(format!("redis://{}/", server.address()));
-                client.unwrap().get_connection_with_timeout(Duration::from_secs(1)).is_ok()
-            });
-        }
         let first = &self.servers[0];
         for server in &self.servers[1..] {
             let mut meet = redis::cmd("CLUSTER");
@@ -253,12 +253,43 @@ fn make_certificates(folder: &Path) -> Result<(), String> {
     Ok(())
 }
 
-fn start_server(program: &Path, module: &Path, folder: &Path, tls: Option<&[String]>) -> Server {
-    // All ports at once, so that they differ.
-    let free = [(); 3].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
-    let [port, bus, tls_port] = free.map(|listener| listener.local_addr().unwrap().port());
-    let own = folder.join(port.to_string());
-    std::fs::create_dir(&own).unwrap();
+/// Starts a server that answers. Between the search for free ports and their use anybody may take one, as a
+/// client too: a server that ends is started again on others.
+fn start_server(
+    program: &Path,
+    module: &Path,
+    folder: &Path,
+    tls: Option<&[String]>,
+) -> Result<Server, String> {
+    let mut log = String::new();
+    for _ in 0..3 {
+        // All ports at once, so that they differ.
+        let free = [(); 3].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+        let ports = free.map(|listener| listener.local_addr().unwrap().port());
+        let own = folder.join(ports[0].to_string());
+        std::fs::create_dir_all(&own).unwrap();
+        let mut server = spawn_server(program, module, &own, ports, tls);
+        let mut has_ended = false;
+        wait_until("a server answers or ends", || {
+            has_ended = server.process.try_wait().unwrap().is_some();
+            has_ended || server.answers()
+        });
+        if !has_ended {
+            return Ok(server);
+        }
+        log = std::fs::read_to_string(own.join("log")).unwrap_or_default();
+    }
+    Err(format!("no server of three started; the last one's log: {log}"))
+}
+
+fn spawn_server(
+    program: &Path,
+    module: &Path,
+    own: &Path,
+    [port, bus, tls_port]: [u16; 3],
+    tls: Option<&[String]>,
+) -> Server {
+    let log = std::fs::File::create(own.join("log")).unwrap();
     let mut command = Command::new(program);
     if let Some(options) = tls {
         command.args(["--tls-port", &tls_port.to_string()]).args(options);
@@ -270,7 +301,7 @@ fn start_server(program: &Path, module: &Path, folder: &Path, tls: Option<&[Stri
         .args(["--save", "", "--appendonly", "no", "--repl-diskless-sync-delay", "0"])
         .args(["--loadmodule", &module.display().to_string()])
         .current_dir(own)
-        .stdout(Stdio::null())
+        .stdout(log)
         .stderr(Stdio::null())
         .spawn()
         .unwrap();

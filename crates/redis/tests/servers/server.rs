@@ -56,13 +56,21 @@ pub struct Server {
 impl Server {
     /// Starts a server with further options: `--name value …`.
     pub fn start(program: &Path, options: &str) -> Server {
-        let folder = tempfile::tempdir().unwrap();
-        let options: Vec<String> = options.split_whitespace().map(str::to_owned).collect();
-        let port = free_port();
-        let child = spawn(program, &folder, port, &options);
-        let server = Server { child, program: program.to_owned(), folder, options, port };
-        server.wait_until_ready();
-        server
+        let mut folder = tempfile::tempdir().unwrap();
+        let mut options: Vec<String> = options.split_whitespace().map(str::to_owned).collect();
+        // Between the search for a free port and its use anybody may take it: then on another.
+        let mut log = String::new();
+        for _ in 0..3 {
+            let port = free_port();
+            let child = spawn(program, &folder, port, &options);
+            let mut server = Server { child, program: program.to_owned(), folder, options, port };
+            if server.wait_until_ready() {
+                return server;
+            }
+            log = server.log();
+            (folder, options) = (tempfile::tempdir().unwrap(), std::mem::take(&mut server.options));
+        }
+        panic!("{} does not start: {log}", program.display());
     }
 
     pub fn client(&self) -> Client {
@@ -83,7 +91,7 @@ impl Server {
     pub fn restart(&mut self) {
         self.kill();
         self.child = spawn(&self.program, &self.folder, self.port, &self.options);
-        self.wait_until_ready();
+        assert!(self.wait_until_ready(), "does not start again: {}", self.log());
     }
 
     /// What it has logged.
@@ -91,19 +99,26 @@ impl Server {
         std::fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
     }
 
-    fn wait_until_ready(&self) {
+    /// Whether it has loaded its data, and is the one that answers: another may have taken its port.
+    fn is_ready(&self, client: &mut Client) -> bool {
+        let own = format!("process_id:{}\r\n", self.child.id());
+        let Reply::Bulk(info) = client.say("INFO server") else { return false };
+        String::from_utf8_lossy(&info).contains(&own)
+            && client.say("PING") == Reply::Simple("PONG".to_owned())
+    }
+
+    /// Waits until it answers; false if it has ended.
+    fn wait_until_ready(&mut self) -> bool {
         let until = Instant::now() + Duration::from_secs(30);
         loop {
-            let reply = Client::connect(self.port).map(|mut client| client.say("PING"));
-            if reply == Some(Reply::Simple("PONG".to_owned())) {
-                return;
+            if Client::connect(self.port).is_some_and(|mut client| self.is_ready(&mut client)) {
+                return true;
             }
-            assert!(
-                Instant::now() < until,
-                "{} does not start: {}",
-                self.program.display(),
-                self.log()
-            );
+            if self.child.try_wait().unwrap().is_some() {
+                return false;
+            }
+            let is_late = Instant::now() >= until;
+            assert!(!is_late, "{} does not answer: {}", self.program.display(), self.log());
             std::thread::sleep(Duration::from_millis(20));
         }
     }
