@@ -113,7 +113,8 @@ need_server_module() {
     install_missing
 }
 
-has_libclang() { compgen -G '/usr/lib/llvm-*/lib/libclang*.so*' || ldconfig -p | grep -F libclang; }
+# The file that only the package for development has, which brings clang's headers too; libclang-cpp is another library.
+has_libclang() { compgen -G '/usr/lib/llvm-*/lib/libclang.so' || ldconfig -p | grep -E '[[:space:]]libclang\.so '; }
 
 # For tests of the server module, and for clusters.
 need_redis() {
