@@ -60,7 +60,7 @@ compiles_cxx() { c++ -x c++ -fsyntax-only - <<<'#include <vector>'; }
 need_rust() {
     command -v cargo >/dev/null || PATH="$HOME/.cargo/bin:$PATH"
     command -v cargo >/dev/null ||
-        fail "missing: a Rust toolchain (cargo), 1.88 or newer. See https://rustup.rs"
+        fail "missing: a Rust toolchain (cargo), 1.89 or newer. See https://rustup.rs"
 }
 
 need_to_build() {

@@ -116,6 +116,33 @@ impl PendingStep {
         PendingStep { answer, outcome, state, refused: 0, completes: false, is_resumed: false }
     }
 
+    /// Of most packets: of a connection whose ends have not both been heard, whatever the packet adds, so
+    /// that it stays in the table. Also returns the flow after it. `None` if more is to be considered: the
+    /// store, the other direction, whether a reset is obeyed.
+    #[inline(always)]
+    fn of_connection(
+        work: &ShardWork<'_>,
+        event: &Event,
+        flow: Option<PendingFlow>,
+    ) -> Option<(PendingStep, Option<PendingFlow>)> {
+        if work.rules.keyer.is_directed() || event.marks.has(Marks::ONE_WAY) {
+            return None;
+        }
+        let evidence = flow.map_or(Evidence::NONE, |flow| flow.evidence);
+        let evidence = evidence.after(segment(event, false));
+        if evidence.is_complete() {
+            return None;
+        }
+        let step = PendingStep::new(work, event, flow);
+        if let Next::Go(state) = step.outcome.next
+            && work.machine.resumption(state).is_some()
+        {
+            return None;
+        }
+        let after = step.state.map(|state| PendingFlow { state, evidence });
+        Some((step, after))
+    }
+
     /// With the evidence for the flow before the packet, which may show that the flow was never over.
     /// Also returns the flow after it.
     #[inline(always)]
@@ -175,6 +202,13 @@ impl Pending {
         match self {
             Pending::Table(table) => {
                 let lookup = table.lookup(event.id, event.pending_epoch);
+                if let Some((step, after)) = PendingStep::of_connection(work, event, lookup.flow) {
+                    match after {
+                        Some(after) => table.put(&lookup, after),
+                        None => table.delete(&lookup),
+                    }
+                    return Visit::Settled(step);
+                }
                 let evidence = match lookup.flow {
                     Some(flow) => flow.evidence,
                     None => table.evidence_of_reverse(&lookup),
@@ -378,6 +412,7 @@ pub fn is_ready(work: &ShardWork<'_>, flow: &PendingFlow) -> bool {
 
 /// What a packet contributes to the evidence that both ends take part. To a directed flow, whose
 /// packets all come from one end, a SYN says nothing: it may be that of another connection.
+#[inline(always)]
 fn segment(event: &Event, directed: bool) -> Segment {
     let &Event { flags, sum, .. } = event;
     match (flags.has(TcpFlags::SYN), flags.has(TcpFlags::ACK)) {

@@ -129,6 +129,26 @@ impl Keyer {
         }
     }
 
+    /// The same for the flow of an IPv6 packet.
+    #[inline]
+    fn ipv6_words(&self, packet: &Packet) -> ([u64; 5], Direction) {
+        let (src, dst) = (bits_128(packet.src), bits_128(packet.dst));
+        let (src_port, dst_port) = match self.kind {
+            FlowKeyKind::Pair => (0, 0),
+            _ => (u64::from(packet.src_port), u64::from(packet.dst_port)),
+        };
+        let vlan = if self.vlan_in_key { packet.vlan } else { [0; 2] };
+        let vlan = u64::from(vlan[0]) << 16 | u64::from(vlan[1]);
+        let words = |src: u128, src_port, dst: u128, dst_port| {
+            let [s, d] = [src, dst].map(|bits| [(bits >> 64) as u64, bits as u64]);
+            [s[0], s[1], d[0], d[1], src_port << 48 | dst_port << 32 | vlan]
+        };
+        match self.sorts_ends() && (src, src_port) > (dst, dst_port) {
+            false => (words(src, src_port, dst, dst_port), Direction::Forward),
+            true => (words(dst, dst_port, src, src_port), Direction::Backward),
+        }
+    }
+
     /// Whether both directions of a connection have one input of the digest.
     #[inline]
     fn sorts_ends(&self) -> bool {
@@ -262,11 +282,11 @@ impl FlowGroup {
         }
         let words = words.get(..packets.len()).unwrap_or(&words);
         keyer.hash_key.digests(words, &mut self.digests);
-        if keyer.is_directed() && keyer.pairs_directions {
-            self.reverse_turned();
-        }
         if !is_all_ipv4 {
             self.identify_ipv6(keyer, packets);
+        }
+        if keyer.is_directed() && keyer.pairs_directions {
+            self.reverse_turned();
         }
     }
 
@@ -283,16 +303,23 @@ impl FlowGroup {
         }
     }
 
-    /// Finds the flows of IPv6 packets: their keys are longer, and hashed one by one.
+    /// Finds the flows of IPv6 packets, whose keys are longer: as [`identify`](Self::identify), those of
+    /// the group together.
     #[inline(never)]
     fn identify_ipv6(&mut self, keyer: &Keyer, packets: &[Packet]) {
-        let places = self.digests.iter_mut().zip(&mut self.directions);
-        for (packet, (digest, direction)) in packets.iter().zip(places) {
+        let (mut words, mut places) = ([[0; 5]; FlowGroup::MOST], [0; FlowGroup::MOST]);
+        let mut found = 0;
+        for (place, packet) in packets.iter().enumerate().take(FlowGroup::MOST) {
             if ipv4_pair_bits(packet.src, packet.dst).is_none() {
-                let (key, way) = keyer.key(packet);
-                let FlowId(bits) = keyer.id(&key);
-                (*digest, *direction) = ([bits as u64, (bits >> 64) as u64], way);
+                (words[found], self.directions[place]) = keyer.ipv6_words(packet);
+                places[found] = place;
+                found += 1;
             }
+        }
+        let mut digests = [[0; 2]; FlowGroup::MOST];
+        keyer.hash_key.digests(&words[..found], &mut digests);
+        for (&place, digest) in places[..found].iter().zip(digests) {
+            self.digests[place] = digest;
         }
     }
 }

@@ -144,6 +144,9 @@ impl Sample {
         if !self.flows.flow(slot).is_certain {
             self.adopt(work, event, slot, answer.answer);
         }
+        if self.flows.flow(slot).truth.stays(work, event, answer) {
+            return self.flows.count(slot, answer.answer, false);
+        }
         let mut step = self.step(work, event, slot);
         if let (Some(epoch), TrueFlow::Stored(flow)) = (self.aging.retained_in(answer), step.after)
         {

@@ -5,7 +5,7 @@
 
 use crate::engine::admission::{PendingVisit, held_flow, is_ready};
 use crate::engine::batch::Event;
-use crate::engine::shard::ShardWork;
+use crate::engine::shard::{Answer, ShardWork};
 use crate::machine::Next;
 use acsm_filters::pending::{Evidence, PendingFlow};
 use acsm_filters::{Epoch, Lookup, Stamp, State};
@@ -76,6 +76,21 @@ impl StoredFlow {
 }
 
 impl TrueFlow {
+    /// Whether the flow is in the store in the state that the store has answered, and stays in it: most
+    /// packets. Then it is touched.
+    #[inline]
+    pub fn stays(&mut self, work: &ShardWork<'_>, event: &Event, answer: &Answer) -> bool {
+        let Some(flow) = self.stored(event.epoch) else { return false };
+        let (state, (before, after)) = (flow.state, answer.epochs);
+        let stays = answer.answer == Lookup::Known(state)
+            && answer.outcome.next == Next::Keep
+            && before == after;
+        if stays {
+            *self = TrueFlow::Stored(flow.touched(state, stamp(work, event, state)));
+        }
+        stays
+    }
+
     /// The flow if it is in the store in this epoch.
     #[inline]
     pub fn stored(self, now: Epoch) -> Option<StoredFlow> {

@@ -123,12 +123,19 @@ impl Thresholds {
     #[inline(always)]
     fn prepare(&self, packet: &Packet) -> u64 {
         let hash = self.hasher.tuple(packet);
-        self.seen.prefetch(hash);
-        if !is_ordinary(packet.flags) {
-            self.pending.prefetch(hash);
-            if may_end(packet.flags) {
-                self.prepare_endings(packet, hash);
+        if is_ordinary(packet.flags) {
+            if !self.seen.is_settled(hash) {
+                self.seen.prefetch(hash);
             }
+            return hash;
+        }
+        self.seen.prefetch(hash);
+        self.pending.prefetch(hash);
+        if packet.flags.has(TcpFlags::SYN) {
+            // As a rule the first packet of its 5-tuple: looked for among those of longer ago.
+            self.known.prefetch(hash);
+        } else if may_end(packet.flags) {
+            self.prepare_endings(packet, hash);
         }
         hash
     }
