@@ -142,7 +142,11 @@ impl<'scope, S: Stage + 'scope> WorkerPool<'scope, S> {
         let threads = threads.clamp(1, stages.len() + 1);
         let slot = |(number, stage)| {
             let timed = Mutex::new(TimedStage { stage, nanos: 0 });
-            Slot { owner: AtomicUsize::new(number % threads), timed, outputs: Mutex::default() }
+            Slot {
+                owner: AtomicUsize::new((number + 1) % threads),
+                timed,
+                outputs: Mutex::default(),
+            }
         };
         let slots = stages.into_iter().enumerate().map(slot).collect();
         let stages = Arc::new(Stages { slots, stopwatch, durations: Mutex::default() });
