@@ -14,7 +14,7 @@
 //! | `pool`, `stage_owners` | the threads, and which of them owns which stage |
 //! | [`shard`], `shard_loop`, `shard_sweep`, `shard_direct` | the interface of a shard; the loop that drives flows, for every store; how it lets time pass; questions about single flows |
 //! | `lookup_cache` | answers for the flows seen last |
-//! | `admission`, `shard_pending`, `unbounded_pending` | flows that are pending until both of their ends have spoken |
+//! | `admission`, `pending_step`, `shard_pending`, `unbounded_pending` | flows that are pending until both of their ends have spoken |
 //! | `digest_hasher` | the hash of tables by digest: the digest itself |
 //! | `build` | from the specification of a store to its shards |
 //! | `shadow`, [`errors`] | the exact table beside a store, and the errors it finds |
@@ -48,6 +48,7 @@ pub mod incidents;
 mod lookup_cache;
 pub mod observer;
 pub mod overload;
+mod pending_step;
 pub mod plan;
 mod pool;
 pub mod run;

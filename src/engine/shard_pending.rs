@@ -1,7 +1,8 @@
 //! What the loop of a shard does with flows that are not in the store, where there is a pending table.
 
-use super::admission::{PendingStep, PendingVisit, Visit};
+use super::admission::{PendingVisit, Visit};
 use super::batch::Event;
+use super::pending_step::PendingStep;
 use super::shard::{PacketKey, ShardWork};
 use super::shard_loop::StoreShard;
 use crate::machine::{Next, Outcome};
