@@ -292,8 +292,7 @@ impl Case {
             std::cmp::Reverse(place.map(|(source, count)| (count, source)))
         });
         let mut lowest_ports = [0; 8];
-        let ports = (0..=u16::MAX).filter(|&port| self.has_port(port));
-        lowest_ports.iter_mut().zip(ports).for_each(|(place, port)| *place = port);
+        lowest_ports.iter_mut().zip(self.ports()).for_each(|(place, port)| *place = port);
         self.hit.evidence = Evidence {
             total: self.total,
             peak_per_second: self.peak.max(1),
@@ -318,8 +317,12 @@ impl Case {
         known
     }
 
-    fn has_port(&self, port: u16) -> bool {
-        self.ports.get(usize::from(port) / 64).is_some_and(|word| word >> (port % 64) & 1 == 1)
+    /// The ports, in order.
+    fn ports(&self) -> impl Iterator<Item = u16> {
+        let used = (0u16..).zip(self.ports).filter(|&(_, word)| word != 0);
+        used.flat_map(|(n, word)| {
+            (0..64).filter(move |bit| word >> bit & 1 == 1).map(move |bit| 64 * n + bit)
+        })
     }
 }
 
@@ -341,7 +344,9 @@ impl HyperLogLog {
 
     fn estimate(&self) -> u64 {
         let m = REGISTERS as f64;
-        let sum: f64 = self.registers.iter().map(|&rank| (-f64::from(rank)).exp2()).sum();
+        // 2^-rank, from its exponent alone.
+        let share = |&rank: &u8| f64::from_bits((1023 - u64::from(rank)) << 52);
+        let sum: f64 = self.registers.iter().map(share).sum();
         let raw = 0.7213 / (1.0 + 1.079 / m) * m * m / sum;
         let zeros = self.registers.iter().filter(|&&rank| rank == 0).count();
         // Few items: linear counting.
@@ -372,6 +377,17 @@ mod tests {
             let error = (sketch.estimate() as f64 - items as f64).abs() / items as f64;
             assert!(error < 5.0 * 1.04 / (REGISTERS as f64).sqrt(), "{items}: {error}");
         }
+    }
+
+    #[test]
+    fn ports_come_in_order() {
+        let mut case = Case::new(CaseId(1), super::super::hit::tests::hit());
+        let ports = [0, 1, 63, 64, 8080, u16::MAX];
+        for port in ports.into_iter().rev() {
+            let packet = Packet { dst_port: port, ..case.hit.packet };
+            case.note(&TupleHasher::new(Default::default()), &packet);
+        }
+        assert!(case.ports().eq(ports));
     }
 
     #[test]
