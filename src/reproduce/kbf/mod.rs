@@ -14,9 +14,11 @@
 //! | `noise` | 19: states of flows as an image |
 //! | `balance` | 20–23: Algorithm 8 |
 //! | `tcp` | 24, 25, INFOCOM 13: the TCP study, on a generated `trace` |
+//! | `profile` | how far that depends on the parameters of the trace |
 //!
 //! `filter` is the filter of the papers with its pairs, `sizes` has pairs as byte strings, `memcached` runs a
-//! Memcached, `temporary` has a folder for files, `points` is what checks have in common.
+//! Memcached, `trace_stores` runs stores over a trace, `temporary` has a folder for files, `points` is what checks
+//! have in common.
 
 mod balance;
 mod batches;
@@ -29,11 +31,13 @@ mod memcached;
 mod memory;
 mod noise;
 mod points;
+mod profile;
 mod sizes;
 mod tcp;
 mod temporary;
 mod timing;
 mod trace;
+mod trace_stores;
 
 use super::experiment::ClaimKind::{Neither, Number, Shape};
 use super::experiment::Experiment;
@@ -251,6 +255,15 @@ pub const JOURNAL: &[Experiment] = &[
         kind: Shape,
         seconds: 25,
         work: Run(tcp::total_errors),
+    },
+    Experiment {
+        id: "kbf-j/profile",
+        title: "The TCP study by the parameters of its trace (ours)",
+        claim: "[the papers tell three figures of their trace: 908,522 flows, 900 with a FIN, 1,658 \
+                with a RST]",
+        kind: Neither,
+        seconds: 70,
+        work: Run(profile::dependence),
     },
 ];
 
