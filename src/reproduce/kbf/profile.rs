@@ -24,8 +24,10 @@ const CHANGES: &str = "flows that change state";
 /// How far the longest time of a range is from its shortest.
 const RANGE: u64 = 1000;
 /// Memory of stores that are sized for all flows, and the least that every store can be made in.
-const BITS_PER_FLOW: u64 = 10;
+const BITS_PER_FLOW: u64 = 16;
 const LEAST_BYTES: u64 = 80_000;
+/// An exact table cannot be smaller.
+const LEAST_TABLE_BYTES: u64 = 1 << 12;
 /// The idle timeout of stores that are sized for the flows alive, and their rate.
 const TIMEOUT_NANOS: u64 = 60 * NANOS_PER_SEC;
 const TIMER_RATE: f64 = 0.01;
@@ -173,7 +175,7 @@ impl<'a> Study<'a> {
             sweep,
             nulls: panel("null answers", "null answers per question about a flow that is there"),
             census: panel("null answers at the end", "flows that are there and get a null answer"),
-            for_all: panel("stores in 10 bits per flow, sized for all flows", wrong),
+            for_all: panel("stores in 16 bits per flow, sized for all flows", wrong),
             timer: panel("stores with a timer, sized for the flows alive", wrong),
             medians: vec![],
         }
@@ -247,7 +249,7 @@ impl<'a> Study<'a> {
             ..never_aging(load.flows_peak.max(1), kind, SbfRules::Stateful, TIMER_RATE)
         });
         let [kbf, .., exact] = &mut alive;
-        exact.budget = Budget::MemoryBytes(kbf.sizing()?.bits / 8);
+        exact.budget = Budget::MemoryBytes((kbf.sizing()?.bits / 8).max(LEAST_TABLE_BYTES));
         let sized = [(&mut self.for_all, None, all), (&mut self.timer, Some(TIMEOUT_NANOS), alive)];
         for (panel, aging, specs) in sized {
             let (outcomes, _) = run_stores(context, trace, setting(aging), &specs)?;
@@ -303,7 +305,11 @@ impl<'a> Study<'a> {
 
     fn panels(self) -> impl Iterator<Item = Panel> {
         let panels = [self.nulls, self.census, self.for_all, self.timer];
-        panels.into_iter().filter(|panel| !panel.rows.is_empty())
+        let is_drawn = |panel: &Panel| panel.rows.iter().any(|row| row.y > 0.0);
+        panels
+            .into_iter()
+            .filter(|panel| !panel.rows.is_empty())
+            .map(move |panel| if is_drawn(&panel) { panel } else { panel.as_table() })
     }
 }
 
