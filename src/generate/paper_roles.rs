@@ -1,7 +1,7 @@
 //! Which flows of the paper profile open, which carry a FIN or a RST: exact numbers of each.
 
 use super::distributions::RandomStream;
-use super::paper::{PAPER_FIN_FLOWS, PAPER_FLOWS, PAPER_RST_FLOWS, PaperTraffic};
+use super::paper_traffic::{PAPER_FIN_FLOWS, PAPER_FLOWS, PAPER_RST_FLOWS, PaperTraffic};
 use acsm_filters::rng::Random;
 
 /// How a flow begins.

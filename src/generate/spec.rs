@@ -3,7 +3,7 @@
 use std::io;
 
 use super::attack_kind::AttackSpec;
-use super::paper::{PAPER_FLOWS, PaperTraffic};
+use super::paper_traffic::{PAPER_FLOWS, PaperTraffic};
 use super::segment::Link;
 use crate::capture::Precision;
 use crate::time::{NANOS_PER_SEC, Timestamp};
