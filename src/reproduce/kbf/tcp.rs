@@ -10,7 +10,7 @@ use acsm_filters::{Backend, SbfRules};
 
 use super::trace::{PaperTrace, flows};
 use super::trace_stores::{Setting, never_aging, run_stores};
-use crate::engine::compare::{Census, Load, RunOutcome};
+use crate::engine::compare::{Census, EffectiveLookups, Load, RunOutcome};
 use crate::engine::errors::Errors;
 use crate::reproduce::{Answer, Axis, Check, Context, Failure, Outcome, Panel, Verdict};
 use crate::units::scientific;
@@ -32,6 +32,8 @@ struct Counts {
     census: fn(&Census) -> (u64, u64),
     /// At every packet.
     lookups: fn(&Errors) -> (u64, u64),
+    /// How many equal flows these are worth: lookups of one flow depend on each other.
+    worth: fn(&EffectiveLookups) -> f64,
 }
 
 /// Figure 24: null answers about flows that are there.
@@ -40,6 +42,7 @@ pub fn false_negatives(context: &Context<'_>) -> Result<Outcome, Failure> {
     let counts = Counts {
         census: |census| (census.held_absent + census.held_undecided, census.held),
         lookups: |errors| (errors.false_negative + errors.dont_know, errors.lookups_extant),
+        worth: |flows| flows.extant,
     };
     let study = Study::new(context, y, counts)?;
     let paper = "the kBF's fall dramatically with p, the sBF's stay almost constant";
@@ -61,6 +64,7 @@ pub fn total_errors(context: &Context<'_>) -> Result<Outcome, Failure> {
                 + errors.false_return;
             (wrong, errors.lookups_extant + errors.lookups_absent)
         },
+        worth: |flows| flows.all,
     };
     let study = Study::new(context, "errors per question", counts)?;
     Ok(half_as_many(study, "the kBF performs much better in terms of reducing errors"))
@@ -72,6 +76,7 @@ pub fn false_positives(context: &Context<'_>) -> Result<Outcome, Failure> {
     let counts = Counts {
         census: |census| (census.unseen_found, census.unseen),
         lookups: |errors| (errors.false_positive + errors.dont_know_absent, errors.lookups_absent),
+        worth: |flows| flows.absent,
     };
     let study = Study::new(context, y, counts)?;
     let kbf = study.ys(KBF);
@@ -113,8 +118,10 @@ impl Study {
             baseline = f64::min(baseline, 1.0 - commonest as f64 / lookups.max(1) as f64);
             let lookups = |run: &RunOutcome| (counts.lookups)(&run.errors);
             let census = |run: &RunOutcome| (counts.census)(&run.census);
-            panels.push(panel(format!("{reading}: every lookup"), y, &outcomes, lookups));
-            panels.push(panel(format!("{reading}: census at the end"), y, &outcomes, census));
+            let worth = Some((counts.worth)(&load.effective));
+            let title = |what: &str| format!("{reading}: {what}");
+            panels.push(panel(title("every lookup"), y, &outcomes, lookups, worth));
+            panels.push(panel(title("census at the end"), y, &outcomes, census, None));
         }
         Ok(Study { panels, flows: trace.flows, made: trace.note, baseline })
     }
@@ -153,6 +160,9 @@ impl Study {
                 self.flows
             ),
             self.made.clone(),
+            "A hollow marker: no error in any of s seeds, at most 3/(s·n), a rule of thumb; n are the flows of a \
+             census, or the equal flows that the lookups are worth."
+                .to_owned(),
             format!(
                 "A store that always says the commonest state would be wrong in {:.1} % of all \
                  lookups.",
@@ -165,21 +175,32 @@ impl Study {
     }
 }
 
-/// The median rate of each store over the seeds, with their range.
+/// The median rate of each store over the seeds, with their range. Where no seed has an event, it is at most 3/(s·n)
+/// with n the equal flows that the questions of one seed are `worth`, if these depend on each other.
 fn panel(
     title: String,
     y: &str,
     outcomes: &[NamedOutcomes],
     count: impl Fn(&RunOutcome) -> (u64, u64),
+    worth: Option<f64>,
 ) -> Panel {
     let mut panel = Panel::new(title, Axis::log("p, for which the stores were made"), Axis::log(y));
     for ((name, rate), outcomes) in outcomes {
+        let counts: Vec<(u64, u64)> = outcomes.iter().map(&count).collect();
+        let seeds = counts.len() as u32;
+        let [events, trials] = [|c: &(u64, u64)| c.0, |c: &(u64, u64)| c.1]
+            .map(|part| counts.iter().map(part).sum::<u64>());
+        if events == 0 && trials > 0 {
+            let questions = worth.map_or(trials as f64, |flows| flows * f64::from(seeds));
+            panel.none_seen(*name, *rate, (3.0 / questions).min(1.0), trials, seeds);
+            continue;
+        }
         let share = |(events, trials): (u64, u64)| events as f64 / trials.max(1) as f64;
-        let mut values: Vec<f64> = outcomes.iter().map(|run| share(count(run))).collect();
+        let mut values: Vec<f64> = counts.into_iter().map(share).collect();
         values.sort_by(f64::total_cmp);
         let ends = [values.first(), values.last()].map(|end| end.copied().unwrap_or(0.0));
         let median = values.get(values.len() / 2).copied().unwrap_or(0.0);
-        panel.between(*name, *rate, median, ends, values.len() as u32);
+        panel.between(*name, *rate, median, ends, seeds);
     }
     panel
 }
