@@ -10,7 +10,8 @@ use clap::ValueEnum;
 
 use super::{Usage, stderr};
 use crate::generate::{
-    AttackKind, AttackSpec, Format, Link, Precision, Profile, Trace, TraceError, TraceSpec, Truth,
+    AttackKind, AttackSpec, Format, Link, Pace, PaperTraffic, Precision, Profile, Trace,
+    TraceError, TraceSpec, Truth,
 };
 use crate::units::{UnitError, parse_count, parse_duration_nanos, parse_share};
 
@@ -96,9 +97,68 @@ pub struct Args {
     #[arg(long, value_name = "SHARE", default_value = "10%", value_parser = parse_share)]
     ipv6_share: f64,
 
+    #[command(flatten)]
+    paper: PaperArgs,
+
     /// Duration of the trace [default: 5m; for paper 1h]
     #[arg(long, value_name = "TIME", value_parser = parse_duration_nanos)]
     duration: Option<u64>,
+}
+
+/// What the papers do not tell of their trace.
+#[derive(Debug, Clone, clap::Args)]
+#[command(next_help_heading = "Profile paper")]
+struct PaperArgs {
+    /// Share of flows that are one SYN and nothing else [default: some 8%: a fifth of those of
+    /// one packet]
+    #[arg(long, value_name = "SHARE", value_parser = parse_share)]
+    syn_only_share: Option<f64>,
+
+    /// Share of flows that begin with a SYN and go on, and so change state [default: a fifth of those
+    /// of two packets or more]
+    #[arg(long, value_name = "SHARE", value_parser = parse_share)]
+    opening_share: Option<f64>,
+
+    /// Share of flows with a FIN [default: the papers' 900 of 908,522]
+    #[arg(long, value_name = "SHARE", value_parser = parse_share)]
+    fin_share: Option<f64>,
+
+    /// Share of flows with a RST [default: the papers' 1,658 of 908,522]
+    #[arg(long, value_name = "SHARE", value_parser = parse_share)]
+    rst_share: Option<f64>,
+
+    /// Range of the mean time between packets of a flow [default: 10ms..10s]
+    #[arg(long, value_name = "LEAST..MOST", value_parser = parse_times, conflicts_with = "lifetimes")]
+    gaps: Option<[u64; 2]>,
+
+    /// Range of the lifetimes of flows of two packets or more, whatever the number of their packets
+    /// [default: as the gaps have it]
+    #[arg(long, value_name = "LEAST..MOST", value_parser = parse_times)]
+    lifetimes: Option<[u64; 2]>,
+}
+
+/// Parses `LEAST..MOST`; one time stands for both.
+fn parse_times(text: &str) -> Result<[u64; 2], UnitError> {
+    let (least, most) = text.split_once("..").unwrap_or((text, text));
+    Ok([parse_duration_nanos(least)?, parse_duration_nanos(most)?])
+}
+
+impl PaperArgs {
+    fn traffic(&self) -> PaperTraffic {
+        let default = PaperTraffic::default();
+        let pace = match (self.gaps, self.lifetimes) {
+            (Some([least, most]), _) => Pace::Gaps { least, most },
+            (None, Some([least, most])) => Pace::Lifetimes { least, most },
+            (None, None) => default.pace,
+        };
+        PaperTraffic {
+            syn_only_share: self.syn_only_share,
+            opening_share: self.opening_share,
+            fin_share: self.fin_share,
+            rst_share: self.rst_share,
+            pace,
+        }
+    }
 }
 
 const EXAMPLES: &str = "\
@@ -106,6 +166,7 @@ Examples:
   acsm generate -o day.pcap                                a million packets, 100,000 flows
   acsm generate -o big.pcap --packets 10M --flows 1M       as large as you like, in seconds
   acsm generate -o paper.pcap --profile paper              the kBF papers' 908,522 flows
+  acsm generate -o seconds.pcap --profile paper --lifetimes 1s..10m --opening-share 50%
   acsm generate -o bad.pcap --attacks syn_flood,port_scan  with labelled attacks; `all` has twelve
   acsm generate -o flood.pcap --packets 6M --flows 100k --duration 15m --long-lived 2k \\
     --attacks blind_ack_flood:1M@100k                      what must survive a million attackers
@@ -195,6 +256,7 @@ fn spec_error(error: TraceError) -> anyhow::Error {
         TraceError::TooManyPackets => "; lower --packets",
         TraceError::TooLong => "; lower --duration",
         TraceError::WellBehavedPaper | TraceError::OneWayPaper => "; use --profile realistic",
+        TraceError::PaperOnly => "; use --profile paper",
         _ => "",
     };
     match error.is_wrong_usage() {
@@ -278,6 +340,7 @@ impl Args {
             well_behaved: self.well_behaved,
             silent_share: self.silent_share,
             long_lived: self.long_lived,
+            paper: self.paper.traffic(),
             attacks: self.attack_specs(),
             format: Format { link, snaplen, precision },
             ..TraceSpec::new(profile)

@@ -16,6 +16,8 @@ pub enum RandomStream {
     BackbonePair,
     /// Which of these pairs carry FIN and RST.
     BackboneMarks,
+    /// Which of them begin with a SYN.
+    BackboneOpenings,
     /// All about one long-lived connection.
     LongLived,
     /// The packets of a probe.
@@ -33,6 +35,7 @@ impl RandomStream {
             RandomStream::BackbonePair => 3,
             RandomStream::BackboneMarks => 4,
             RandomStream::LongLived => 5,
+            RandomStream::BackboneOpenings => 6,
             RandomStream::Attack(kind) => 0x100 + kind as u64,
             RandomStream::AttackNumbers(kind) => 0x200 + kind as u64,
         };

@@ -7,6 +7,7 @@ use super::attack_kind::AttackSpec;
 use super::conversation::EndingCounts;
 use super::long_lived::{LongLived, LongLivedSpec};
 use super::paper::{Paper, PaperSpec};
+use super::paper_traffic::PaperTraffic;
 use super::realistic::{Realistic, RealisticSpec};
 use super::schedule::{Schedule, Start, Talker};
 use super::segment::{Segment, TCP_FLAGS_OFFSET};
@@ -98,6 +99,7 @@ fn check(spec: &TraceSpec) -> Result<(), TraceError> {
     if spec.profile == Profile::Paper && (spec.silent_share.is_some() || spec.long_lived > 0) {
         return Err(TraceError::OneWayPaper);
     }
+    check_paper(spec)?;
     if spec.well_behaved && spec.silent_share.is_some_and(|share| share > 0.0) {
         return Err(TraceError::WellBehavedSilence);
     }
@@ -108,6 +110,16 @@ fn check(spec: &TraceSpec) -> Result<(), TraceError> {
         return Err(TraceError::OddFlows { flows: spec.flows });
     }
     spec.attacks.iter().try_for_each(check_attack)
+}
+
+fn check_paper(spec: &TraceSpec) -> Result<(), TraceError> {
+    if spec.profile != Profile::Paper && spec.paper != PaperTraffic::default() {
+        return Err(TraceError::PaperOnly);
+    }
+    match spec.paper.is_possible() {
+        true => Ok(()),
+        false => Err(TraceError::ImpossiblePaper),
+    }
 }
 
 fn check_attack(attack: &AttackSpec) -> Result<(), TraceError> {
@@ -143,7 +155,8 @@ fn plan_base(spec: &TraceSpec, packets: u64) -> (Base, u64) {
             (Base::Realistic(base), needed)
         }
         Profile::Paper => {
-            let base = Paper::new(PaperSpec { flows, packets, seed, duration_nanos });
+            let base =
+                Paper::new(PaperSpec { flows, packets, seed, duration_nanos, traffic: spec.paper });
             let needed = base.needed_packets();
             (Base::Paper(base), needed)
         }

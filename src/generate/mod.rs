@@ -37,6 +37,8 @@
 //! | `generator` | [`Trace`]: from the specification to the pcap file |
 //! | `truth`, `counts` | the ground truth, and the counts of flows in it |
 //! | `realistic`, `paper` | the profiles of ordinary traffic |
+//! | `paper_traffic` | what the papers tell of their trace, and what they do not |
+//! | `paper_roles` | which flows of `paper` open, which have a FIN or a RST |
 //! | `conversation`, `connection`, `one_way` | TCP connections, packet by packet |
 //! | `long_lived`, `long_lived_connection` | connections as long as the trace |
 //! | `attack_kind`, `exchange`, `attack_ends` | attacks: names and sizes, packets, addresses |
@@ -59,6 +61,8 @@ mod long_lived;
 mod long_lived_connection;
 mod one_way;
 pub mod paper;
+mod paper_roles;
+mod paper_traffic;
 pub mod realistic;
 mod schedule;
 mod segment;
@@ -69,6 +73,8 @@ pub use crate::capture::Precision;
 pub use attack_kind::{AttackKind, AttackSpec, UnknownAttack};
 pub use counts::FlowCounts;
 pub use generator::Trace;
+pub use one_way::Pace;
+pub use paper_traffic::PaperTraffic;
 pub use segment::Link;
 pub use spec::{Format, Profile, TraceError, TraceSpec};
 pub use truth::{AttackTruth, Part, SilentEnds, Truth};

@@ -8,6 +8,46 @@ use super::segment::{Segment, Step};
 use crate::flow::TcpFlags;
 use acsm_filters::rng::Random;
 
+/// The times between the packets of pairs. Either is drawn with a density proportional to 1/x²: the median
+/// is about twice the least.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pace {
+    /// The mean time between two packets of a pair is from `least` to `most`, in nanoseconds.
+    Gaps {
+        /// The shortest mean.
+        least: u64,
+        /// The longest.
+        most: u64,
+    },
+    /// A pair of two packets or more lives, on average, from `least` to `most`, whatever the number of its
+    /// packets.
+    Lifetimes {
+        /// The shortest.
+        least: u64,
+        /// The longest.
+        most: u64,
+    },
+}
+
+impl Pace {
+    /// The least and the most.
+    pub fn ends(self) -> (u64, u64) {
+        match self {
+            Pace::Gaps { least, most } | Pace::Lifetimes { least, most } => (least, most),
+        }
+    }
+
+    /// The mean time between packets of a pair that has `packets`.
+    fn mean_gap_nanos(self, packets: u64, random: &mut Random) -> u64 {
+        let (least, most) = self.ends();
+        let drawn = mostly_small(random, least as f64, most as f64);
+        match self {
+            Pace::Gaps { .. } => drawn as u64,
+            Pace::Lifetimes { .. } => (drawn / packets.saturating_sub(1).max(1) as f64) as u64,
+        }
+    }
+}
+
 /// The parameters of a one-way pair.
 #[derive(Debug, Clone)]
 pub struct OneWayPlan {
@@ -25,6 +65,8 @@ pub struct OneWayPlan {
     pub has_rst: bool,
     /// When it must be over, in nanoseconds since the start.
     pub end_nanos: u64,
+    /// The times between packets.
+    pub pace: Pace,
     /// Its random numbers.
     pub random: Random,
 }
@@ -50,8 +92,7 @@ impl OneWayPair {
         );
         let ports =
             if random.chance(0.5) { [well_known, ephemeral] } else { [ephemeral, well_known] };
-        // From 10 ms to 10 s between packets.
-        let mean_gap_nanos = mostly_small(random, 1e7, 1e10) as u64;
+        let mean_gap_nanos = plan.pace.mean_gap_nanos(plan.packets, random);
         let (seq, ack) = (random.next_u64() as u32, random.next_u64() as u32);
         OneWayPair { plan, ports, seq, ack, mean_gap_nanos, pair: PairFlags::default() }
     }

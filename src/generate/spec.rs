@@ -3,7 +3,7 @@
 use std::io;
 
 use super::attack_kind::AttackSpec;
-use super::paper::PAPER_FLOWS;
+use super::paper_traffic::{PAPER_FLOWS, PaperTraffic};
 use super::segment::Link;
 use crate::capture::Precision;
 use crate::time::{NANOS_PER_SEC, Timestamp};
@@ -61,6 +61,8 @@ pub struct TraceSpec {
     pub silent_share: Option<f64>,
     /// How many connections live as long as the trace and talk regularly (realistic only).
     pub long_lived: u64,
+    /// What the papers do not tell of their trace (paper only).
+    pub paper: PaperTraffic,
     /// Attacks, each once, in this order.
     pub attacks: Vec<AttackSpec>,
     /// How packets are written to the file.
@@ -99,6 +101,7 @@ impl TraceSpec {
             well_behaved: false,
             silent_share: None,
             long_lived: 0,
+            paper: PaperTraffic::default(),
             attacks: Vec::new(),
             format: Format {
                 link: Link::Raw,
@@ -187,6 +190,17 @@ pub enum TraceError {
          of silent ends nor long-lived connections"
     )]
     OneWayPaper,
+    /// Only the paper profile has these.
+    #[error(
+        "shares of SYNs, FINs and RSTs, gaps and lifetimes can be chosen for the paper profile only"
+    )]
+    PaperOnly,
+    /// Shares that leave no room for each other, or times that are none.
+    #[error(
+        "of the paper profile, the flows of one SYN leave too few for the other shares, or a time is zero or \
+         its least is more than its most"
+    )]
+    ImpossiblePaper,
     /// The trace could not be written.
     #[error("cannot write the trace")]
     Io(#[from] io::Error),

@@ -12,6 +12,7 @@
 //! | `verdict` | reproduced, differs or undecided, by rules fixed before the run |
 //! | `statistics` | 99 % intervals |
 //! | `table` | the table of all experiments |
+//! | `trace_note` | how to make the trace of an experiment again |
 //! | `runner` | many experiments on a few threads |
 //! | [`kbf`] | figures of the two kBF papers |
 //! | [`bloom_g`] | figures and tables of the Bloom-g paper |
@@ -37,6 +38,7 @@ pub mod recycling;
 mod runner;
 mod statistics;
 mod table;
+mod trace_note;
 mod verdict;
 
 pub use experiment::{ClaimKind, Context, Experiment, Failure, Scale, Work};

@@ -105,6 +105,19 @@ impl Panel {
         self.push(series, x, y, Some(ends), None, seeds.max(1));
     }
 
+    /// Adds a rate of which none was seen in any seed, of `trials` in all; it is at most `bound`.
+    pub fn none_seen(
+        &mut self,
+        series: impl Into<String>,
+        x: f64,
+        bound: f64,
+        trials: u64,
+        seeds: u32,
+    ) {
+        let rate = Some(Rate { events: 0, trials });
+        self.push(series, x, 0.0, Some([0.0, bound]), rate, seeds.max(1));
+    }
+
     /// Adds a number that is computed: a closed form, or what the paper prints.
     pub fn computed(&mut self, series: impl Into<String>, x: f64, y: f64) {
         self.push(series, x, y, None, None, 0);

@@ -6,6 +6,7 @@ mod dist;
 mod docs;
 mod errata;
 mod readme;
+mod reproduction;
 mod rules_docs;
 mod tidy;
 mod traces;

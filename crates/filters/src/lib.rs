@@ -56,6 +56,7 @@
 //! | `stored_states` | stores that hold only some of a machine's states |
 //! | [`snapshot`], `saved_spec` | structures saved in a container of sections, with the specification of a store |
 //! | `bloom_g`, `static_set` | not stores of flows: sets that are queried with few memory accesses, Bloom-g and Bloom-α |
+//! | `static_map` | a map that never changes: a binary fuse filter with values |
 //! | `element` | the words and bits of their elements |
 //! | [`kv`] | not a store of flows: maplets from byte strings to byte strings |
 //! | [`testing`] | checks for a store of one's own: random operations against a slow model, errors by kind |
@@ -99,6 +100,7 @@ mod sbf;
 pub mod snapshot;
 pub mod spec;
 mod state;
+mod static_map;
 mod static_set;
 mod stats;
 mod store;
@@ -124,6 +126,7 @@ pub use rng::Random;
 pub use sbf::{Sbf, SbfRule};
 pub use spec::*;
 pub use state::{Lookup, State, StateSet};
+pub use static_map::{StaticMap, StaticMapSpec};
 pub use static_set::{Membership, StaticSet, StaticSetSpec};
 pub use stats::StoreStats;
 pub use store::{Found, Insertion, Lines, Store};

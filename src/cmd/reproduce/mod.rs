@@ -33,7 +33,7 @@ Examples:
   acsm reproduce --redraw --out results        figures and page again, from the CSV files
 
 Each experiment writes PAPER/ITEM.csv, .svg and .json into the folder; all together make
-index.html, results.csv and results.json. An experiment whose files are there, from the
+index.html, results.csv and results.json, and those of a paper PAPER/index.html. An experiment whose files are there, from the
 same program, commit, scale and seed, is not run again: a run that was stopped goes on
 where it was. A verdict that differs is a result and not a failure.
 Exit codes: 0 done, 1 failed, 2 wrong usage.";
@@ -254,5 +254,11 @@ fn write_together(folder: &Path, records: &[Record]) -> anyhow::Result<()> {
         serde_json::to_writer_pretty(&mut *out, &lines(records))?;
         writeln!(out)
     })?;
+    // A page of each paper, which is smaller than that of all.
+    for paper in records.chunk_by(|a, b| a.paper_and_item().0 == b.paper_and_item().0) {
+        let Some(first) = paper.first() else { continue };
+        let name = format!("{}/index.html", first.paper_and_item().0);
+        replace(&name, &|out| html::write(paper, out))?;
+    }
     replace("index.html", &|out| html::write(records, out))
 }

@@ -12,7 +12,7 @@ use crate::report::compare::html::elements::{FigureGroup, scrolling, table};
 use crate::report::escape::Escaped;
 use crate::report::format::{bytes, grouped, scientific};
 use crate::report::plot;
-use crate::reproduce::{ClaimKind, Panel, Row};
+use crate::reproduce::{ClaimKind, Panel, Row, Work, find};
 
 /// Tables show this number of rows at most; the CSV has all.
 const ROWS_SHOWN_MAX: usize = 120;
@@ -48,11 +48,18 @@ pub fn write(records: &[Record], out: &mut dyn io::Write) -> io::Result<()> {
         let title = PAPERS.iter().find(|(id, _)| *id == paper).map_or(paper, |(_, title)| title);
         writeln!(out, "<section id=\"{}\"><h2>{}</h2>", anchor(paper), Escaped(title))?;
         for record in records.iter().filter(|record| record.paper_and_item().0 == paper) {
-            writeln!(out, "{}", article(record))?;
+            writeln!(out, "{}", article(record, same_as(record, records)))?;
         }
         writeln!(out, "</section>")?;
     }
     writeln!(out, "{}</main></body></html>", METHOD)
+}
+
+/// The experiment that a record is the same as, if that is on the page too.
+fn same_as(record: &Record, records: &[Record]) -> Option<&'static str> {
+    let experiment = find(&record.id).first().copied()?;
+    let Work::SameAs(other) = experiment.work else { return None };
+    records.iter().any(|record| record.id == other).then_some(other)
 }
 
 /// How to read the page.
@@ -135,7 +142,7 @@ fn facts(origin: &Origin) -> String {
     html + "</dl>"
 }
 
-fn article(record: &Record) -> String {
+fn article(record: &Record, same_as: Option<&str>) -> String {
     let Record { id, title, claim, verdict, notes, .. } = record;
     let kind = match record.kind {
         ClaimKind::Number => "number",
@@ -159,6 +166,14 @@ fn article(record: &Record) -> String {
         }
     }
     html += "</dl>";
+    if let Some(other) = same_as {
+        let _ = write!(
+            html,
+            "<p>One experiment with <a href=\"#{}\">{other}</a>, which has the figures, rows and notes.</p>",
+            anchor(other)
+        );
+        return html + &origin(record) + "</article>";
+    }
     for (number, panel) in (1..).zip(&record.panels) {
         html += &panel_html(panel, &format!("{id}-{number}"));
     }
@@ -219,7 +234,12 @@ fn rows(panel: &Panel) -> String {
 /// Whole numbers as they are, others with three digits.
 fn shown(x: f64) -> String {
     let is_whole = x.fract() == 0.0 && x.abs() < 1e7;
-    if is_whole { x.to_string() } else { scientific(x) }
+    match x.abs() {
+        _ if is_whole => x.to_string(),
+        0.01..10.0 => format!("{x:.3}"),
+        10.0..10_000.0 => format!("{x:.1}"),
+        _ => scientific(x),
+    }
 }
 
 fn origin(record: &Record) -> String {

@@ -10,6 +10,7 @@ use crate::capture::parse::Parser;
 use crate::capture::{Frame, LinkType};
 use crate::flow::{FlowKeyKind, Keyer};
 use crate::generate::{Profile, Trace, TraceSpec};
+use crate::reproduce::trace_note::trace_note;
 use crate::reproduce::{Axis, Check, Context, Failure, Outcome, Panel, Rate, Verdict};
 use crate::time::Timestamp;
 
@@ -20,10 +21,7 @@ const RECORD_HEADER: usize = 16;
 const LOAD: f64 = 0.1;
 
 /// The directed 5-tuples of a generated trace as digests, in the order of their first packets.
-fn flow_labels(context: &Context<'_>, packets: u64) -> Result<Vec<u64>, Failure> {
-    let [seed] = context.seed.numbers(0);
-    let spec =
-        TraceSpec { packets, flows: packets / 10, seed, ..TraceSpec::new(Profile::Realistic) };
+fn flow_labels(context: &Context<'_>, spec: TraceSpec) -> Result<Vec<u64>, Failure> {
     let failed = |error: crate::generate::TraceError| Failure::Other(error.to_string());
     let mut pcap = vec![];
     Trace::new(spec).map_err(failed)?.write(&mut pcap).map_err(failed)?;
@@ -56,7 +54,11 @@ fn flow_labels(context: &Context<'_>, packets: u64) -> Result<Vec<u64>, Failure>
 /// Flow labels of the first half of a trace are members; those of the second half are asked for.
 pub fn members_of_a_trace(context: &Context<'_>) -> Result<Outcome, Failure> {
     let packets = context.pick(20_000, 3_000_000, 20_000_000);
-    let labels = flow_labels(context, packets)?;
+    let [seed] = context.seed.numbers(0);
+    let spec =
+        TraceSpec { packets, flows: packets / 10, seed, ..TraceSpec::new(Profile::Realistic) };
+    let made = trace_note(&spec);
+    let labels = flow_labels(context, spec)?;
     context.done(0.7)?;
     let (members, absent) = labels.split_at(labels.len() / 2);
     let bits = (members.len() as f64 / LOAD) as u64;
@@ -93,9 +95,9 @@ pub fn members_of_a_trace(context: &Context<'_>) -> Result<Outcome, Failure> {
         format!("{inside} of 3 intervals hold it"),
     )];
     let paper = "experiments with a real traffic trace [in a supplement that we do not have]";
-    let notes = vec![format!(
-        "The trace is generated (realistic profile, {packets} packets). The labels are hashed with a key, so \
-         that nothing of their structure is left."
-    )];
+    let notes = vec![
+        "The labels are hashed with a key, so that nothing of their structure is left.".to_owned(),
+        made,
+    ];
     Ok(Outcome { panels: vec![panel], notes, verdict: Verdict::of_checks(paper, &checks) })
 }

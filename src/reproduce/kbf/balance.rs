@@ -193,8 +193,8 @@ pub fn improvement(context: &Context<'_>) -> Result<Outcome, Failure> {
     let verdict = Verdict::of_number("60.86 %, the mean of 100 starts", PRINTED, mean, interval);
     let notes = vec![
         format!(
-            "{count} starts: mean {}; without any improvement {:.1} %. The mean of 100 starts varies that \
-             much that more cannot be said.",
+            "{count} starts: mean {}; without any improvement {:.1} %. The mean of 100 starts varies so \
+             much that no more can be said.",
             scientific(mean),
             100.0 * none as f64 / count as f64
         ),

@@ -7,15 +7,17 @@
 use std::f64::consts::LN_2;
 use std::ops::Range;
 
-use acsm_filters::HashKey;
 use acsm_filters::kv::{Answer, CodeChoice, Decoding, KbfMap, KbfParameters, KvSpec};
 use acsm_filters::rng::Random;
+use acsm_filters::{HashKey, StaticMapSpec};
 use acsm_model::{bloom, kv};
 
 use crate::reproduce::{Context, Failure, Rate};
 
 /// Different values.
 pub const VALUES: u32 = 3000;
+/// A static map of as many values, at an error in a thousand for absent keys.
+pub const STATIC_MAP: StaticMapSpec = StaticMapSpec { value_bits: 12, fingerprint_bits: 10 };
 /// Bits of the largest of that many greedy codes.
 pub const CODE_BITS: f64 = 28.0;
 /// The papers' second option: Algorithms 6 and 7 as they are printed.

@@ -81,6 +81,7 @@ pub fn moments(context: &Context<'_>) -> Result<Outcome, Failure> {
              for a null answer.",
             states.len()
         ),
+        trace.note.clone(),
         format!(
             "A peak, which the paper does not define, is a distance above {PEAK} of the mean length of the \
              true vectors. Most flows are in one state, whose codes cancel: a pair of them tells nothing, so \

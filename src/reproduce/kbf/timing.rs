@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 use std::io::ErrorKind;
 
+use acsm_filters::StaticMap;
 use acsm_filters::kv::{
     CodeChoice, Decoding, FcfMap, KbfParameters, KvSpec, KvStore, Maplet, Write,
 };
 
-use super::filter::{Sizing, VALUES};
+use super::filter::{STATIC_MAP, Sizing, VALUES};
 use super::memcached::Memcached;
 use super::sizes::Sizes;
 use crate::reproduce::{Axis, Check, Context, Failure, Outcome, Panel, Verdict};
@@ -103,6 +104,7 @@ fn measure(
         (KBF, of_store(context, KvStore::with_parameters(cells)?, workload)?),
         ("kBF, all cells jointly, salt", of_store(context, KvStore::new(&joint)?, workload)?),
         ("cuckoo maplet (fcf)", of_store::<FcfMap>(context, KvStore::new_fcf(&joint)?, workload)?),
+        ("static maplet (binary fuse)", of_static_map(context, workload)?),
         ("HashMap", of_hash_map(context, workload)?),
     ];
     let bytes: usize = workload.pairs().map(|(key, value)| key.len() + value.len() + 100).sum();
@@ -179,6 +181,34 @@ fn of_hash_map(context: &Context<'_>, workload: &Workload) -> Result<Times, Fail
         Ok(())
     })?;
     Ok(Times { insert, query, delete })
+}
+
+/// A map that is made of all pairs at once, and never changes.
+fn of_static_map(context: &Context<'_>, workload: &Workload) -> Result<Times, Failure> {
+    let hash_key = context.hash_key(0);
+    let digest = |key: &[u8]| hash_key.digest_bytes(key) as u64;
+    let mut map = None;
+    let insert = timed(context, || {
+        let keys = workload.keys.iter().map(|key| digest(key));
+        let pairs: Vec<(u64, u32)> = keys.zip(workload.value_of.iter().copied()).collect();
+        map = StaticMap::new(&pairs, STATIC_MAP)?;
+        Ok(())
+    })?;
+    let Some(map) = map else {
+        return Err(Failure::Other("the static map has two keys of one digest".to_owned()));
+    };
+    let mut found = 0;
+    let query = timed(context, || {
+        for key in &workload.keys {
+            let value = map.get(digest(key)).and_then(|at| workload.values.get(at as usize));
+            found += u64::from(value.is_some());
+        }
+        Ok(())
+    })?;
+    if found != workload.keys.len() as u64 {
+        return Err(Failure::Other("a key of the static map is gone".to_owned()));
+    }
+    Ok(Times { insert, query, delete: 0.0 })
 }
 
 fn of_memcached(
@@ -267,7 +297,8 @@ fn notes(last: &[(&'static str, Times)], pairs: f64) -> Vec<String> {
     let mut notes = vec![format!("Per query: {}.", shown.collect::<Vec<_>>().join(", "))];
     notes.push(
         "Memcached is asked over loopback TCP, the other structures are in the process: the ratio compares a \
-         socket with a function call more than two structures. The HashMap keeps keys and numbers of values."
+         socket with a function call more than two structures. The HashMap keeps keys and numbers of values; the \
+         static maplet is made of all pairs at once and cannot delete."
             .to_owned(),
     );
     notes

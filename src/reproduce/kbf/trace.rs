@@ -6,7 +6,8 @@ use std::io::BufWriter;
 use super::temporary::Folder;
 use crate::capture::{FileSource, TimeWindow};
 use crate::flow::{FlowKeyKind, Keyer};
-use crate::generate::{Profile, Trace, TraceSpec};
+use crate::generate::{PaperTraffic, Profile, Trace, TraceSpec};
+use crate::reproduce::trace_note::trace_note;
 use crate::reproduce::{Context, Failure};
 
 /// The papers' numbers of flows, and the packets of the profile for that many.
@@ -19,21 +20,33 @@ const TRACE: u64 = 0x7472_6163;
 pub struct PaperTrace {
     /// Flows: directed address pairs.
     pub flows: u64,
+    /// How to make it again, with the defaults of what the papers do not tell.
+    pub note: String,
     folder: Folder,
 }
 
 impl PaperTrace {
     /// Generates one with this number of flows and packets in proportion.
     pub fn new(context: &Context<'_>, flows: u64) -> Result<PaperTrace, Failure> {
+        PaperTrace::with(context, flows, PaperTraffic::default())
+    }
+
+    /// The same of other traffic.
+    pub fn with(
+        context: &Context<'_>,
+        flows: u64,
+        paper: PaperTraffic,
+    ) -> Result<PaperTrace, Failure> {
         let packets = (flows as f64 * PACKETS as f64 / FLOWS as f64) as u64;
         let [seed] = context.seed.numbers(TRACE);
-        let spec = TraceSpec { packets, flows, seed, ..TraceSpec::new(Profile::Paper) };
+        let spec = TraceSpec { packets, flows, seed, paper, ..TraceSpec::new(Profile::Paper) };
+        let note = trace_note(&spec);
         let folder = Folder::new()?;
         let file = BufWriter::new(File::create(folder.path().join("trace.pcap"))?);
         let trace = Trace::new(spec).and_then(|trace| trace.write(file));
         trace.map_err(|error| Failure::Other(error.to_string()))?;
         context.check()?;
-        Ok(PaperTrace { flows, folder })
+        Ok(PaperTrace { flows, note, folder })
     }
 
     /// Reads it from its beginning.

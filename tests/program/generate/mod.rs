@@ -4,6 +4,7 @@
 mod command;
 mod connections;
 mod floods;
+mod paper_profile;
 mod recount;
 mod scenarios;
 
