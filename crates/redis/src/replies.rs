@@ -54,6 +54,7 @@ impl PackedAnswers {
         PackedAnswers { bytes: Vec::with_capacity(4 * count), candidates: vec![] }
     }
 
+    #[inline(always)] // into the loop over many items
     pub fn push(&mut self, answer: Answer<u32>) {
         let word = match answer {
             Answer::Absent => ABSENT,

@@ -1,7 +1,7 @@
 //! Balancing on real servers.
 
-use crate::cluster::servers::Cluster;
-use crate::cluster::shadow::{Shadow, tsv};
+use crate::cluster::servers::{Cluster, Server, wait_until};
+use crate::cluster::shadow::{Shadow, open, pairs, tsv};
 
 #[test]
 fn slabs_are_exchanged_until_servers_have_the_same_load() {
@@ -17,8 +17,7 @@ fn slabs_are_exchanged_until_servers_have_the_same_load() {
     let lines: String = numbers.iter().map(|number| tsv(*number..number + 1)).collect();
     let path = cluster.write("pairs.tsv", &lines);
     cluster.done(&format!("load -q {path}"), "");
-    for pair in numbers.iter().flat_map(|number| crate::cluster::shadow::pairs(*number..number + 1))
-    {
+    for pair in numbers.iter().flat_map(|number| pairs(*number..number + 1)) {
         shadow.insert(&pair.0, &pair.1);
     }
     let before = cluster.json("status --json")["imbalance"].as_f64().unwrap();
@@ -62,4 +61,57 @@ fn slabs_are_exchanged_until_servers_have_the_same_load() {
     let status = cluster.json("status --json");
     assert!(status["servers"].as_array().unwrap().iter().all(|server| slabs(server) == 8));
     shadow.assert_equal_cells();
+}
+
+#[test]
+fn a_server_that_is_added_gets_slabs_and_is_removed_again() {
+    let Some(mut cluster) = Cluster::start_with_spare(2) else { return };
+    cluster.done("init -q --pairs 20000 --values 300 --slabs 12", "");
+    let mut shadow = Shadow::new(&cluster);
+    // A client that stays connected through all of it.
+    let mut writer = open(&cluster);
+    let mut number = 0;
+    let mut write = |shadow: &mut Shadow| {
+        let batch: Vec<(String, String)> = pairs(number..number + 3000).collect();
+        number += 3000;
+        let codes = writer.codes(batch.iter().map(|(_, value)| value.as_bytes())).unwrap();
+        let positions = batch.iter().map(|(key, _)| writer.position(key.as_bytes()));
+        writer.insert(&positions.zip(codes).collect::<Vec<_>>()).unwrap();
+        batch.iter().for_each(|(key, value)| shadow.insert(key, value));
+        writer.finish().unwrap();
+        shadow.assert_equal_cells();
+    };
+    let slabs = |cluster: &Cluster| -> Vec<u64> {
+        let status = cluster.json("status --json");
+        let of = |server: &Server| {
+            let servers = status["servers"].as_array().unwrap();
+            let found = servers.iter().find(|found| found["address"] == server.address().as_str());
+            found.map_or(0, |found| found["slabs"].as_u64().unwrap())
+        };
+        cluster.servers.iter().map(of).collect()
+    };
+    write(&mut shadow);
+    assert_eq!(slabs(&cluster), [6, 6, 0]);
+    cluster.done("balance -q", "");
+    assert_eq!(slabs(&cluster), [4, 4, 4]);
+    write(&mut shadow);
+
+    // It had only the slots of slabs, so that it can leave once they are gone. With the last one it becomes a
+    // replica.
+    let spare = cluster.servers[2].address();
+    cluster.done(&format!("balance -q --exchanges 0 --drain {spare}"), "");
+    assert_eq!(slabs(&cluster), [6, 6, 0]);
+    let id: String = cluster.servers[2].ask(redis::cmd("CLUSTER").arg("MYID"));
+    drop(cluster.servers.pop());
+    for server in &cluster.servers {
+        let () = server.ask(redis::cmd("CLUSTER").arg("FORGET").arg(&id));
+    }
+    wait_until("the server is forgotten", || {
+        let knows = |server: &Server| {
+            server.ask::<String>(redis::cmd("CLUSTER").arg("NODES")).contains(&id)
+        };
+        !cluster.servers.iter().any(knows)
+    });
+    write(&mut shadow);
+    assert_eq!(slabs(&cluster), [6, 6]);
 }

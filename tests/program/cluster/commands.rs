@@ -61,10 +61,12 @@ fn every_answer_is_that_of_the_store_in_this_process() {
     assert_eq!(status["values"], 300);
     assert!(status["filters"].as_u64() > status["slabs"].as_u64(), "{status}");
     let rate = status["predicted"]["false_positive_rate"].as_f64().unwrap();
-    // Nearly a Poisson variable; five standard deviations.
+    // Nearly a Poisson variable; five standard deviations. The prediction adds up the values that an absent key can
+    // have, and so counts some keys more than once: at a million pairs 2,043 are predicted and 1,505 found.
     let predicted = rate * f64::from(absent);
-    let difference = (false_positives as f64 - predicted).abs();
-    assert!(difference < 5.0 * predicted.sqrt(), "{predicted} predicted, {false_positives}");
+    let (found, margin) = (false_positives as f64, 5.0 * predicted.sqrt());
+    let is_as_predicted = (predicted / 2.0 - margin..predicted + margin).contains(&found);
+    assert!(is_as_predicted, "{predicted} predicted, {false_positives}");
     // A load that is repeated changes nothing.
     let again: Value =
         serde_json::from_str(&cluster.done(&format!("load -q --json {path}"), "")).unwrap();

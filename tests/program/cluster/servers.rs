@@ -6,12 +6,16 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use redis::{Cmd, Connection, FromRedisValue};
 
-/// How long anything may take that should take seconds.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// How often something is tried that should hold within seconds, and the time between: what is counted is not
+/// time, of which a busy machine takes more.
+const ATTEMPTS: u32 = 1200;
+const PAUSE: Duration = Duration::from_millis(50);
+/// How long a server may take for one answer.
+const ANSWER: Duration = Duration::from_secs(60);
 
 /// A server process.
 pub struct Server {
@@ -49,15 +53,18 @@ impl Server {
 
     pub fn connection(&self) -> Connection {
         let client = redis::Client::open(format!("redis://{}/", self.address())).unwrap();
-        client.get_connection_with_timeout(Duration::from_secs(5)).unwrap()
+        client.get_connection_with_timeout(ANSWER).unwrap()
     }
 
     /// Whether it is this server, and no other, that answers on its port.
     fn answers(&self) -> bool {
         let client = redis::Client::open(format!("redis://{}/", self.address())).unwrap();
         let connection = client.get_connection_with_timeout(Duration::from_secs(1));
-        let info =
-            |mut connection| redis::cmd("INFO").arg("server").query::<String>(&mut connection);
+        let info = |mut connection: Connection| {
+            // Whoever else has the port may never answer.
+            connection.set_read_timeout(Some(Duration::from_secs(5)))?;
+            redis::cmd("INFO").arg("server").query::<String>(&mut connection)
+        };
         let own = format!("process_id:{}\r\n", self.process.id());
         connection.and_then(info).is_ok_and(|info| info.contains(&own))
     }
@@ -97,9 +104,16 @@ fn needed() -> Result<(PathBuf, PathBuf), String> {
 impl Cluster {
     /// A cluster with this number of primaries and as many replicas or none, if servers can be started.
     pub fn start(primaries: usize, has_replicas: bool) -> Option<Cluster> {
-        let count = primaries * (1 + usize::from(has_replicas));
-        let cluster = Cluster::of_servers(count, |_| Ok(None))?;
-        cluster.form(primaries);
+        let replicas = if has_replicas { primaries } else { 0 };
+        let cluster = Cluster::of_servers(primaries + replicas, |_| Ok(None))?;
+        cluster.form(primaries, replicas);
+        Some(cluster)
+    }
+
+    /// The same without replicas, and a further primary without slots.
+    pub fn start_with_spare(primaries: usize) -> Option<Cluster> {
+        let cluster = Cluster::of_servers(primaries + 1, |_| Ok(None))?;
+        cluster.form(primaries, 0);
         Some(cluster)
     }
 
@@ -118,7 +132,7 @@ impl Cluster {
             Ok(Some(options))
         };
         let cluster = Cluster::of_servers(primaries, options)?;
-        cluster.form(primaries);
+        cluster.form(primaries, 0);
         Some(cluster)
     }
 
@@ -144,7 +158,8 @@ impl Cluster {
         }
     }
 
-    fn form(&self, primaries: usize) {
+    /// Makes a cluster of the servers: the first ones have slots, the ones after them are their replicas.
+    fn form(&self, primaries: usize, replicas: usize) {
         let first = &self.servers[0];
         for server in &self.servers[1..] {
             let mut meet = redis::cmd("CLUSTER");
@@ -166,14 +181,15 @@ impl Cluster {
             nodes.lines().filter(|line| line.contains("master")).count()
         };
         wait_until("the cluster is formed", || self.servers.iter().all(is_ok));
-        for (number, server) in self.servers[primaries..].iter().enumerate() {
+        let followers = &self.servers[primaries..primaries + replicas];
+        for (number, server) in followers.iter().enumerate() {
             let id: String = self.servers[number].ask(redis::cmd("CLUSTER").arg("MYID"));
             let () = server.ask(redis::cmd("CLUSTER").arg("REPLICATE").arg(id));
         }
         wait_until("replicas are connected", || {
-            let replicas = self.servers[primaries..].iter();
-            replicas.clone().all(|server| server.info("master_link_status") == "up")
-                && self.servers.iter().all(|server| primaries_known(server) == primaries)
+            let expected = self.servers.len() - replicas;
+            followers.iter().all(|server| server.info("master_link_status") == "up")
+                && self.servers.iter().all(|server| primaries_known(server) == expected)
         });
     }
 
@@ -290,7 +306,7 @@ fn spawn_server(
     tls: Option<&[String]>,
 ) -> Server {
     let log = std::fs::File::create(own.join("log")).unwrap();
-    let mut command = Command::new(program);
+    let mut command = mortal(program);
     if let Some(options) = tls {
         command.args(["--tls-port", &tls_port.to_string()]).args(options);
     }
@@ -308,12 +324,26 @@ fn spawn_server(
     Server { port, bus, tls: tls.map(|_| tls_port), process }
 }
 
+/// A command that ends with this process, also if that is killed, where the system has a program for it.
+fn mortal(program: &Path) -> Command {
+    let words = ["--pdeathsig", "KILL"];
+    let probe = Command::new("setpriv").args(words).arg("true").stderr(Stdio::null()).status();
+    if !probe.is_ok_and(|status| status.success()) {
+        return Command::new(program);
+    }
+    let mut command = Command::new("setpriv");
+    command.args(words).arg(program); // it becomes the program: the process is the same
+    command
+}
+
 /// Waits until something holds.
 #[track_caller]
 pub fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
-    let begin = Instant::now();
-    while !holds() {
-        assert!(begin.elapsed() < PATIENCE, "waited in vain until {what}");
-        thread::sleep(Duration::from_millis(50));
+    for _ in 0..ATTEMPTS {
+        if holds() {
+            return;
+        }
+        thread::sleep(PAUSE);
     }
+    panic!("waited in vain until {what}");
 }

@@ -35,6 +35,8 @@ pub const DEGREES: std::ops::RangeInclusive<u32> = 2..=30;
 pub struct AlgebraicCodes {
     field: Field,
     codes: Vec<u64>,
+    /// With logarithms: x³ of each code, which takes a quarter of the cache lines that the codes take.
+    cubes: Vec<u16>,
     /// Without logarithms: where each x of a code is found, by its hash; [`VACANT`] if nowhere.
     index: Vec<u32>,
 }
@@ -53,8 +55,15 @@ impl AlgebraicCodes {
             x = field.double(x);
         }
         let has_logs = field.log(1).is_some();
-        let slots = if has_logs { 0 } else { (2 * count).next_power_of_two() };
-        let mut found = AlgebraicCodes { field, codes, index: allocate(slots, VACANT)? };
+        let (cubes, slots) = match has_logs {
+            true => (count, 0),
+            false => (0, (2 * count).next_power_of_two()),
+        };
+        let mut cubes = allocate(cubes, 0)?;
+        for (cube, code) in cubes.iter_mut().zip(&codes) {
+            *cube = (code >> field.degree()) as u16; // fields with logarithms have no more bits
+        }
+        let mut found = AlgebraicCodes { field, codes, cubes, index: allocate(slots, VACANT)? };
         if !has_logs {
             found.fill_index();
         }
@@ -85,7 +94,12 @@ impl AlgebraicCodes {
     /// The bytes of the tables.
     pub fn table_bytes(&self) -> usize {
         let logs = if self.index.is_empty() { 10 * (self.field.order() as usize + 1) } else { 0 };
-        size_of_val(self.codes.as_slice()) + size_of_val(self.index.as_slice()) + 4096 + logs
+        let cubes = size_of_val(self.cubes.as_slice());
+        cubes
+            + size_of_val(self.codes.as_slice())
+            + size_of_val(self.index.as_slice())
+            + 4096
+            + logs
     }
 
     /// The code with this index, which is below [`count`](Self::count).
@@ -97,8 +111,14 @@ impl AlgebraicCodes {
     /// The index of a code.
     #[inline]
     pub fn index(&self, code: u64) -> Option<u32> {
-        let index = self.index_of_x(self.x_of(code))?;
-        (self.codes[index as usize] == code).then_some(index)
+        let x = self.x_of(code);
+        match self.field.log(x).filter(|_| x != 0) {
+            Some(log) => {
+                let cube = u64::from(*self.cubes.get(log as usize)?);
+                (cube == code >> self.field.degree()).then_some(log)
+            }
+            None => self.find(x).filter(|index| self.codes[*index as usize] == code),
+        }
     }
 
     /// The two indexes whose codes have this sum; `None` if no two have it.
@@ -140,18 +160,7 @@ impl AlgebraicCodes {
         code as u32 & self.field.order()
     }
 
-    /// The index whose code begins with x.
-    #[inline]
-    fn index_of_x(&self, x: u32) -> Option<u32> {
-        if x == 0 {
-            return None;
-        }
-        match self.field.log(x) {
-            Some(log) => self.has(log).then_some(log),
-            None => self.find(x),
-        }
-    }
-
+    /// Without logarithms: the index whose code begins with x.
     fn find(&self, x: u32) -> Option<u32> {
         let mask = self.index.len().wrapping_sub(1);
         let mut slot = hash(x) & mask;

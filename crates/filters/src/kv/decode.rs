@@ -55,21 +55,21 @@ impl Decoder<'_> {
             return self.joint(cells);
         }
         match cells.iter().find(|cell| cell.count == 1) {
-            Some(alone) => self.decode_alone(alone),
+            Some(alone) => self.alone_in_use(alone),
             None => self.in_use(self.of_shared(decoding, cells)),
         }
+        .map_or(Answer::Undecided, Answer::Found)
     }
 
-    /// The value in a cell with one key, as all decodings but the joint one have it.
-    #[inline]
-    pub(super) fn decode_alone(&self, cell: &KeyCell) -> Answer<u32> {
+    /// The value in a cell with one key, if it is in use.
+    #[inline(always)] // into the loops over many keys
+    pub(super) fn alone_in_use(&self, cell: &KeyCell) -> Option<u32> {
         self.in_use(self.alone(cell))
     }
 
     #[inline]
-    fn in_use(&self, found: Option<u32>) -> Answer<u32> {
-        let in_use = found.filter(|value| *value < self.assigned);
-        in_use.map_or(Answer::Undecided, Answer::Found)
+    fn in_use(&self, found: Option<u32>) -> Option<u32> {
+        found.filter(|value| *value < self.assigned)
     }
 
     fn of_shared(&self, decoding: Decoding, cells: &[KeyCell]) -> Option<u32> {
@@ -152,7 +152,7 @@ impl Decoder<'_> {
 
     /// Whether the value can be in a cell.
     #[inline]
-    fn allows(&self, cell: &KeyCell, value: u32) -> bool {
+    pub(super) fn allows(&self, cell: &KeyCell, value: u32) -> bool {
         if cell.count > 3 || (cell.count == 2 && cell.sum == 0) {
             return true;
         }
@@ -183,12 +183,14 @@ impl Decoder<'_> {
     #[inline]
     pub(super) fn code(&self, value: u32, salt: u32) -> u64 {
         let (index, values) = (value + salt, self.codes.count() as u32);
-        self.codes.code(if index < values { index } else { index - values })
+        self.codes.code(index.min(index.wrapping_sub(values)))
     }
 
+    /// (index − salt) mod V, without a branch: salts are random.
     #[inline]
     fn unsalted(&self, index: u32, salt: u32) -> u32 {
-        if index >= salt { index - salt } else { index + self.codes.count() as u32 - salt }
+        let value = index.wrapping_sub(salt);
+        value.min(value.wrapping_add(self.codes.count() as u32))
     }
 }
 

@@ -4,9 +4,10 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use super::answer::Answer;
-use super::cells::{CellFormat, Cells};
+use super::cells::{Cell, CellFormat, Cells};
 use super::decode::{Decoder, KeyCell};
 use super::error::KvError;
+use super::locate::{Shape, scaled};
 use super::maplet::Maplet;
 use super::parameters::KbfParameters;
 use crate::codes::{CodeFamily, Codes, DEGREES};
@@ -193,14 +194,21 @@ impl<L: Deref<Target = [Line]>> KbfMap<L> {
     #[inline]
     pub(super) fn cells_of(&self, digest: u128) -> impl Iterator<Item = (usize, u32)> + use<L> {
         let (low, high) = (digest as u64, (digest >> 64) as u64);
-        let KbfParameters { cells_per_part, values, salted, hashes, .. } = self.parameters;
-        let values = if salted { values } else { 1 }; // one value: no salt but 0
+        let Shape { hashes, cells_per_part, salts } = self.shape();
         (0..hashes).map(move |part| {
-            let word = mix(low.wrapping_add(GOLDEN.wrapping_mul(part.into()))) ^ high;
+            let word = mix(low.wrapping_add(GOLDEN.wrapping_mul(part as u64))) ^ high;
             let position = scaled((word >> 32) as u32, cells_per_part);
-            let first = part as usize * cells_per_part as usize;
-            (first + position as usize, scaled(word as u32, values))
+            let first = part * cells_per_part as usize;
+            (first + position as usize, scaled(word as u32, salts))
         })
+    }
+
+    /// What the cells of a key depend on.
+    #[inline]
+    pub(super) fn shape(&self) -> Shape {
+        let KbfParameters { cells_per_part, values, salted, hashes, .. } = self.parameters;
+        let salts = if salted { values } else { 1 }; // one value: no salt but 0
+        Shape { hashes: hashes as usize, cells_per_part, salts }
     }
 
     pub(super) fn decoder(&self, assigned: u32) -> Decoder<'_> {
@@ -237,19 +245,23 @@ impl<L: Deref<Target = [Line]>> KbfMap<L> {
         assigned: u32,
         room: &mut [KeyCell; HASHES_LIMIT],
     ) -> Answer<u32> {
-        let most = self.format.count_max();
         let mut found = 0;
         for (entry, (cell, salt)) in room.iter_mut().zip(places) {
-            let cell = self.cells.get(cell);
-            let count = match cell.count {
-                0 => return Answer::Absent,
-                count if count == most => KeyCell::UNKNOWN,
-                count => count,
-            };
-            *entry = KeyCell { count, sum: cell.sum, salt };
+            *entry = self.read(cell, salt);
+            if entry.count == 0 {
+                return Answer::Absent;
+            }
             found += 1;
         }
         self.decoder(assigned).decode(self.parameters.decoding, &room[..found])
+    }
+
+    /// A cell of a key.
+    #[inline(always)]
+    pub(super) fn read(&self, cell: usize, salt: u32) -> KeyCell {
+        let Cell { count, sum } = self.cells.get(cell);
+        let is_full = count == self.format.count_max();
+        KeyCell { count: if is_full { KeyCell::UNKNOWN } else { count }, sum, salt }
     }
 
     pub(super) fn codes(&self) -> Arc<Codes> {
@@ -367,10 +379,4 @@ impl Maplet for KbfMap {
     fn table_bytes(&self) -> usize {
         self.codes.table_bytes()
     }
-}
-
-/// Scales 32 random bits to a number below `bound`.
-#[inline]
-const fn scaled(bits: u32, bound: u32) -> u32 {
-    ((bits as u64 * bound as u64) >> 32) as u32
 }

@@ -7,17 +7,10 @@ use super::answer::{Answer, Write};
 use super::cells::Cell;
 use super::decode::{Decoding, KeyCell};
 use super::kbf::KbfMap;
+use super::locate::{Located, Places};
 use crate::codes::Codes;
 use crate::line::{Line, LineArray};
 use crate::spec::HASHES_LIMIT;
-
-/// How many cells are fetched together. Two such groups are on their way: more than that, and a
-/// processor waits for the first ones.
-const GROUP_CELLS: usize = 48;
-const _: () = assert!(GROUP_CELLS >= HASHES_LIMIT);
-
-/// A cell, and what the operation needs there: a salt, or a code.
-type Place = (usize, u64);
 
 /// What the counters of a key's cells say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,8 +25,17 @@ pub(super) enum Clue {
     None,
 }
 
+/// What is known of a key without decoding sums.
+enum Glance {
+    Absent,
+    Found(u32),
+    /// No cell is its own.
+    Shared,
+}
+
 impl<L: Deref<Target = [Line]>> KbfMap<L> {
     /// QUERY of several keys, in their order.
+    #[inline(always)] // with what becomes of an answer, which then is not written to memory first
     pub(super) fn query_many(
         &self,
         digests: &[u128],
@@ -41,28 +43,57 @@ impl<L: Deref<Target = [Line]>> KbfMap<L> {
         mut each: impl FnMut(Answer<u32>),
     ) {
         let mut room = [KeyCell::default(); HASHES_LIMIT];
-        let is_joint = self.parameters().decoding == Decoding::Joint;
-        let fetch = |filter: &&Self, digest, places: &mut [Place]| filter.fetch(digest, places);
-        in_groups(&mut &*self, self.hashes(), digests, fetch, |filter, _, places| {
-            let alone = if is_joint { None } else { filter.decoded_alone(places, assigned) };
-            each(alone.unwrap_or_else(|| filter.decoded(with_salts(places), assigned, &mut room)));
-        });
+        let query = |filter: &mut &Self, _, places: Places<'_>| match filter
+            .at_a_glance(places, assigned)
+        {
+            Glance::Absent => each(Answer::Absent),
+            Glance::Found(value) => each(Answer::Found(value)),
+            Glance::Shared => each(filter.decoded(places.iter(), assigned, &mut room)),
+        };
+        in_groups(self, digests, |digest| digest, one_by_one(query));
     }
 
-    /// The value in the first cell with one key, if there is such a cell: what all decodings but the joint
-    /// one begin with.
-    #[inline(always)]
-    fn decoded_alone(&self, places: &[Place], assigned: u32) -> Option<Answer<u32>> {
-        let mut alone = None;
-        for (cell, salt) in with_salts(places) {
+    /// What the first cell with one key tells, if there is one: most keys have one. All cells are read without
+    /// a branch, since counters cannot be predicted.
+    #[inline(always)] // into the loops over many keys
+    fn at_a_glance(&self, places: Places<'_>, assigned: u32) -> Glance {
+        let (mut has_empty, mut has_alone) = (false, false);
+        let (mut alone, mut alone_salt) = (0, 0);
+        for (cell, salt) in places.iter() {
             let Cell { count, sum } = self.cells.get(cell);
-            match count {
-                0 => return Some(Answer::Absent),
-                1 if alone.is_none() => alone = Some(KeyCell { count, sum, salt }),
-                _ => {}
-            }
+            has_empty |= count == 0;
+            let is_first = (count == 1) & !has_alone;
+            alone = if is_first { sum } else { alone };
+            alone_salt = if is_first { salt } else { alone_salt };
+            has_alone |= count == 1;
         }
-        alone.map(|cell| self.decoder(assigned).decode_alone(&cell))
+        if has_empty {
+            return Glance::Absent;
+        }
+        if !has_alone {
+            return Glance::Shared;
+        }
+        let decoder = self.decoder(assigned);
+        let value = decoder.alone_in_use(&KeyCell { count: 1, sum: alone, salt: alone_salt });
+        match (self.parameters().decoding, value) {
+            (Decoding::Joint, Some(value)) => match self.is_possible(places, value) {
+                true => Glance::Found(value),
+                false => Glance::Absent,
+            },
+            (Decoding::Joint, None) => Glance::Absent,
+            (_, Some(value)) => Glance::Found(value),
+            (_, None) => Glance::Shared, // undecided
+        }
+    }
+
+    /// Whether no cell excludes the value.
+    #[inline(never)]
+    fn is_possible(&self, places: Places<'_>, value: u32) -> bool {
+        let decoder = self.decoder(0);
+        places.iter().all(|(cell, salt)| {
+            let cell = self.read(cell, salt);
+            decoder.allows(&cell, value)
+        })
     }
 
     /// How a key's value can be found.
@@ -82,19 +113,6 @@ impl<L: Deref<Target = [Line]>> KbfMap<L> {
             (false, false) => Clue::None,
         }
     }
-
-    fn hashes(&self) -> usize {
-        self.parameters().hashes as usize
-    }
-
-    /// Starts loading the cells of a key, which are entered with their salts.
-    #[inline(always)]
-    fn fetch(&self, digest: u128, places: &mut [Place]) {
-        for (place, (cell, salt)) in places.iter_mut().zip(self.cells_of(digest)) {
-            self.cells.prefetch(cell);
-            *place = (cell, salt.into());
-        }
-    }
 }
 
 impl<L: LineArray> KbfMap<L> {
@@ -112,19 +130,18 @@ impl<L: LineArray> KbfMap<L> {
     /// The same for cells of `W` bytes, with the codes of one family.
     fn insert_coded<const W: usize>(&mut self, pairs: &[(u128, u32)], code: impl Fn(u32) -> u64) {
         let values = self.parameters().values;
-        let fetch = |filter: &Self, (digest, value): (u128, u32), places: &mut [Place]| {
-            for (place, (cell, salt)) in places.iter_mut().zip(filter.cells_of(digest)) {
-                filter.cells.prefetch(cell);
-                let index = value + salt;
-                *place = (cell, code(if index < values { index } else { index - values }));
+        let mut saturations = 0;
+        let insert = |filter: &mut &mut Self, group: &[(u128, u32)], located: &Located| {
+            // In any order: sums and counters do not depend on it.
+            for (cells, salts) in located.parts() {
+                for ((&cell, &salt), (_, value)) in cells.iter().zip(salts).zip(group) {
+                    let index = value + salt as u32;
+                    let code = code(index.min(index.wrapping_sub(values)));
+                    saturations += u64::from(filter.cells.insert_in::<W>(cell as usize, code));
+                }
             }
         };
-        let mut saturations = 0;
-        in_groups(self, self.hashes(), pairs, fetch, |filter, _, places| {
-            for &(cell, code) in places {
-                saturations += u64::from(filter.cells.insert_in::<W>(cell, code));
-            }
-        });
+        in_groups(&mut *self, pairs, |(digest, _)| digest, insert);
         self.saturations += saturations;
         self.pairs += pairs.len() as u64;
     }
@@ -137,10 +154,12 @@ impl<L: LineArray> KbfMap<L> {
         assigned: u32,
         mut each: impl FnMut(Write),
     ) {
-        let fetch = |filter: &Self, (digest, _), places: &mut [Place]| filter.fetch(digest, places);
-        in_groups(self, self.hashes(), pairs, fetch, |filter, (_, new), places| {
-            each(filter.written(places, assigned, |filter, old| filter.exchange(places, old, new)));
-        });
+        let mut room = [KeyCell::default(); HASHES_LIMIT];
+        let update = |filter: &mut &mut Self, (_, new), places: Places<'_>| {
+            let write = |filter: &mut Self, old| filter.exchange(places, old, new);
+            each(filter.written(places, assigned, &mut room, write));
+        };
+        in_groups(self, pairs, |(digest, _)| digest, one_by_one(update));
     }
 
     /// DELETE of several keys, as [`update_many`](Self::update_many).
@@ -150,41 +169,46 @@ impl<L: LineArray> KbfMap<L> {
         assigned: u32,
         mut each: impl FnMut(Write),
     ) {
-        let fetch = |filter: &Self, digest, places: &mut [Place]| filter.fetch(digest, places);
-        in_groups(self, self.hashes(), digests, fetch, |filter, _, places| {
-            each(filter.written(places, assigned, |filter, old| filter.remove(places, old)));
-        });
+        let mut room = [KeyCell::default(); HASHES_LIMIT];
+        let delete = |filter: &mut &mut Self, _, places: Places<'_>| {
+            let write = |filter: &mut Self, old| filter.remove(places, old);
+            each(filter.written(places, assigned, &mut room, write));
+        };
+        in_groups(self, digests, |digest| digest, one_by_one(delete));
     }
 
     /// Writes to the cells of a key if they have one value.
     #[inline(always)]
     fn written(
         &mut self,
-        places: &[Place],
+        places: Places<'_>,
         assigned: u32,
+        room: &mut [KeyCell; HASHES_LIMIT],
         write: impl FnOnce(&mut Self, u32),
     ) -> Write {
-        let mut room = [KeyCell::default(); HASHES_LIMIT];
-        match self.decoded(with_salts(places), assigned, &mut room) {
-            Answer::Found(old) => {
-                write(self, old);
-                Write::Done
-            }
-            Answer::Absent => Write::Absent,
-            Answer::OneOf(_) | Answer::Undecided => Write::Undecided,
-        }
+        let old = match self.at_a_glance(places, assigned) {
+            Glance::Found(old) => old,
+            Glance::Absent => return Write::Absent,
+            Glance::Shared => match self.decoded(places.iter(), assigned, room) {
+                Answer::Found(old) => old,
+                Answer::Absent => return Write::Absent,
+                Answer::OneOf(_) | Answer::Undecided => return Write::Undecided,
+            },
+        };
+        write(self, old);
+        Write::Done
     }
 
-    fn exchange(&mut self, places: &[Place], old: u32, new: u32) {
-        for (cell, salt) in with_salts(places) {
+    fn exchange(&mut self, places: Places<'_>, old: u32, new: u32) {
+        for (cell, salt) in places.iter() {
             let decoder = self.decoder(0);
             let codes = decoder.code(old, salt) ^ decoder.code(new, salt);
             self.cells.exchange(cell, codes);
         }
     }
 
-    fn remove(&mut self, places: &[Place], value: u32) {
-        for (cell, salt) in with_salts(places) {
+    fn remove(&mut self, places: Places<'_>, value: u32) {
+        for (cell, salt) in places.iter() {
             let code = self.decoder(0).code(value, salt);
             self.cells.remove(cell, code);
         }
@@ -192,45 +216,48 @@ impl<L: LineArray> KbfMap<L> {
     }
 }
 
+/// An operation on a group as one on each of its items and their places.
 #[inline(always)]
-fn with_salts(places: &[Place]) -> impl Iterator<Item = (usize, u32)> {
-    places.iter().map(|&(cell, salt)| (cell, salt as u32))
+fn one_by_one<F, T: Copy>(
+    mut each: impl FnMut(&mut F, T, Places<'_>),
+) -> impl FnMut(&mut F, &[T], &Located) {
+    move |filter, group, located| {
+        for (number, item) in group.iter().enumerate() {
+            each(filter, *item, located.places(number));
+        }
+    }
 }
 
-/// Takes `items` in groups: `fetch` enters the places of each, one group ahead of `each`.
+/// Takes `items` in groups: the cells of one are computed and fetched before those of the group ahead of it
+/// are used. With more cells on their way than those of two groups, a processor would wait for the first ones.
 #[inline(always)] // with the closures of one operation
-fn in_groups<F, T: Copy>(
-    filter: &mut F,
-    hashes: usize,
+fn in_groups<F, L, T>(
+    mut filter: F,
     items: &[T],
-    fetch: impl Fn(&F, T, &mut [Place]),
-    mut each: impl FnMut(&mut F, T, &[Place]),
-) {
-    let mut groups = items.chunks((GROUP_CELLS / hashes).max(1));
-    let mut rooms = [[(0, 0); GROUP_CELLS]; 2];
+    digest: impl Fn(T) -> u128,
+    mut each: impl FnMut(&mut F, &[T], &Located),
+) where
+    F: Deref<Target = KbfMap<L>>,
+    L: Deref<Target = [Line]>,
+    T: Copy,
+{
+    let shape = filter.shape();
+    let mut rooms = [Located::new(shape), Located::new(shape)];
     let [now, next] = &mut rooms;
     let (mut now, mut next) = (now, next);
-    let mut following = groups.next();
+    let mut groups = items.chunks(shape.group());
     let mut group: &[T] = &[];
     loop {
-        let ahead = following.unwrap_or(&[]);
-        let mut room = &mut next[..];
-        for &item in ahead {
-            let (places, rest) = std::mem::take(&mut room).split_at_mut(hashes);
-            fetch(filter, item, places);
-            room = rest;
+        let ahead = groups.next().unwrap_or(&[]);
+        next.locate(ahead.iter().map(|item| digest(*item)));
+        for cell in next.cells() {
+            filter.cells.prefetch(*cell as usize);
         }
-        let mut room = &now[..];
-        for &item in group {
-            let (places, rest) = room.split_at(hashes);
-            each(filter, item, places);
-            room = rest;
-        }
+        each(&mut filter, group, now);
         if ahead.is_empty() {
             return;
         }
         group = ahead;
-        following = groups.next();
         std::mem::swap(&mut now, &mut next);
     }
 }

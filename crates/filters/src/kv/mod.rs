@@ -75,7 +75,7 @@
 //! | `values` | from a value to its index, by a secondary kBF, and back |
 //! | `maplet` | what the two structures have in common |
 //! | `kbf`, `cells`, `decode` | the kBF: cells of a key; counters and sums; from cells to a value |
-//! | `many` | operations on many keys of a kBF |
+//! | `many`, `locate` | operations on many keys of a kBF; the cells of several keys, computed at once |
 //! | `fcf` | fingerprints and values in slots, over the table of [`Fcf`](crate::Fcf) |
 //! | `parameters`, `sizing` | from pairs, values and p to cells and hashes |
 //! | `saved` | stores in a [snapshot](crate::snapshot) |
@@ -102,6 +102,7 @@ mod decode;
 mod error;
 mod fcf;
 mod kbf;
+mod locate;
 mod many;
 mod maplet;
 mod parameters;

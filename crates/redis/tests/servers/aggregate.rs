@@ -6,8 +6,10 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::server::{Server, programs};
-use super::speed::{IN_FLIGHT, KINDS, Kind, cpu, create, packed, send};
+use super::speed::{KINDS, Kind, cpu, create, packed, send};
 
+/// How many batches of a client are on their way.
+const IN_FLIGHT: usize = 8;
 /// How long an operation is repeated.
 const TIME: Duration = Duration::from_secs(2);
 const OPERATIONS: [(&str, Option<u64>); 2] = [("KBF.INSERT", Some(1)), ("KBF.QUERY", None)];
@@ -29,7 +31,7 @@ fn own_cpu() -> f64 {
 }
 
 fn measure(servers: &[Server], kind: &Kind, (name, values): (&str, Option<u64>)) -> Measured {
-    let batches = packed(name, kind, values);
+    let batches = packed(name, "slab", kind.items, values);
     let servers_cpu = || servers.iter().map(|server| cpu(&mut server.client())).sum::<f64>();
     let (cpu_before, own_before) = (servers_cpu(), own_cpu());
     let begin = Instant::now();
@@ -41,7 +43,7 @@ fn measure(servers: &[Server], kind: &Kind, (name, values): (&str, Option<u64>))
             if values.is_some() {
                 create(client, kind);
             }
-            send(client, &batches, IN_FLIGHT[1]);
+            send(client, &batches, IN_FLIGHT);
             passes += 1;
         }
         passes * kind.items

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use super::client::{Client, Reply};
-use super::server::{Server, programs};
+use super::server::{Server, programs, wait_until};
 use super::slabs::{VALUES, assert_holds, bytes, packed_pairs, pairs};
 
 fn ok() -> Reply {
@@ -63,9 +63,7 @@ fn an_append_only_file_has_every_write() {
             let info = client.say("INFO persistence").text();
             info.contains("aof_rewrite_in_progress:0") && info.contains("aof_rewrite_scheduled:0")
         };
-        while !is_done(client) {
-            std::thread::sleep(std::time::Duration::from_millis(20));
-        }
+        wait_until("the file is rewritten", || is_done(client));
         server.restart();
         assert_eq!(bytes(&mut server.client(), "slab"), before);
     });

@@ -2,20 +2,17 @@
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use super::client::{Client, Reply};
-use super::server::{Server, programs};
+use super::server::{Server, programs, wait_until};
 use super::slabs::{assert_holds, bytes, packed_items, packed_pairs, pairs};
 
 fn replica_of(primary: &Server, program: &Path) -> Server {
     let replica = Server::start(program, "");
     replica.client().say(&format!("REPLICAOF 127.0.0.1 {}", primary.port));
-    let until = Instant::now() + Duration::from_secs(30);
-    while !replica.client().say("INFO replication").text().contains("link_status:up") {
-        assert!(Instant::now() < until, "no replication: {}", replica.log());
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    wait_until("the replica is connected", || {
+        replica.client().say("INFO replication").text().contains("link_status:up")
+    });
     replica
 }
 
@@ -88,7 +85,7 @@ fn a_failover_after_every_way_to_write_loses_nothing() {
             let client = &mut primary.client();
             write(client, &mut map);
             let before = bytes(client, "slab");
-            assert!(client.say("WAIT 1 10000").integer() >= 1, "{way}");
+            assert!(client.say("WAIT 1 50000").integer() >= 1, "{way}");
             primary.kill();
             let client = &mut replica.client();
             client.say("REPLICAOF NO ONE");
@@ -123,7 +120,7 @@ fn a_client_that_sends_again_from_the_gap_loses_nothing() {
         };
         let client = &mut primary.client();
         (0..10).for_each(|n| assert_eq!(send(client, n).integer(), 100));
-        assert!(client.say("WAIT 1 10000").integer() >= 1);
+        assert!(client.say("WAIT 1 50000").integer() >= 1);
         // From here on the replica gets nothing, and the primary acknowledges all the same.
         replica.client().say("REPLICAOF 127.0.0.1 1");
         (10..20).for_each(|n| assert_eq!(send(client, n).integer(), 100));

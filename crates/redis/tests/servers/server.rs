@@ -3,11 +3,18 @@
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tempfile::TempDir;
 
 use super::client::{Client, Reply};
+
+/// How often a server is started that ends at once: its port may have been taken.
+const STARTS: usize = 3;
+/// How often something is tried that should hold within seconds, and the time between: what is counted is not
+/// time, of which a busy machine takes more.
+const ATTEMPTS: usize = 3000;
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// The programs to test with: each that is installed.
 pub fn programs() -> Vec<PathBuf> {
@@ -60,7 +67,7 @@ impl Server {
         let mut options: Vec<String> = options.split_whitespace().map(str::to_owned).collect();
         // Between the search for a free port and its use anybody may take it: then on another.
         let mut log = String::new();
-        for _ in 0..3 {
+        for _ in 0..STARTS {
             let port = free_port();
             let child = spawn(program, &folder, port, &options);
             let mut server = Server { child, program: program.to_owned(), folder, options, port };
@@ -87,11 +94,17 @@ impl Server {
         self.child.wait().unwrap();
     }
 
-    /// Kills it and starts it again on the same files.
+    /// Kills it and starts it again on the same files, on another port if its own was taken meanwhile.
     pub fn restart(&mut self) {
         self.kill();
-        self.child = spawn(&self.program, &self.folder, self.port, &self.options);
-        assert!(self.wait_until_ready(), "does not start again: {}", self.log());
+        for _ in 0..STARTS {
+            self.child = spawn(&self.program, &self.folder, self.port, &self.options);
+            if self.wait_until_ready() {
+                return;
+            }
+            self.port = free_port();
+        }
+        panic!("does not start again: {}", self.log());
     }
 
     /// What it has logged.
@@ -109,18 +122,13 @@ impl Server {
 
     /// Waits until it answers; false if it has ended.
     fn wait_until_ready(&mut self) -> bool {
-        let until = Instant::now() + Duration::from_secs(30);
-        loop {
-            if Client::connect(self.port).is_some_and(|mut client| self.is_ready(&mut client)) {
-                return true;
-            }
-            if self.child.try_wait().unwrap().is_some() {
-                return false;
-            }
-            let is_late = Instant::now() >= until;
-            assert!(!is_late, "{} does not answer: {}", self.program.display(), self.log());
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        let mut has_ended = false;
+        wait_until("a server is ready or ends", || {
+            has_ended = self.child.try_wait().unwrap().is_some();
+            has_ended
+                || Client::connect(self.port).is_some_and(|mut client| self.is_ready(&mut client))
+        });
+        !has_ended
     }
 }
 
@@ -131,16 +139,39 @@ impl Drop for Server {
     }
 }
 
+/// Waits until something holds.
+pub fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+    for _ in 0..ATTEMPTS {
+        if holds() {
+            return;
+        }
+        std::thread::sleep(PAUSE);
+    }
+    panic!("waited in vain until {what}");
+}
+
 fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
 fn spawn(program: &Path, folder: &TempDir, port: u16, options: &[String]) -> Child {
-    let mut command = Command::new(program);
+    let mut command = mortal(program);
     command.args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--dir"]).arg(folder.path());
     command.args(["--logfile", "log", "--save", "", "--loadmodule"]).arg(module());
     command.args(["--repl-diskless-sync-delay", "0", "--enable-debug-command", "yes"]);
     command.args(options).current_dir(folder.path());
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command.spawn().unwrap()
+}
+
+/// A command that ends with this process, also if that is killed, where the system has a program for it.
+fn mortal(program: &Path) -> Command {
+    let words = ["--pdeathsig", "KILL"];
+    let probe = Command::new("setpriv").args(words).arg("true").stderr(Stdio::null()).status();
+    if !probe.is_ok_and(|status| status.success()) {
+        return Command::new(program);
+    }
+    let mut command = Command::new("setpriv");
+    command.args(words).arg(program); // it becomes the program: the process is the same
+    command
 }
