@@ -241,9 +241,7 @@ pub fn panel(
         grouped(incident.alerts),
         if incident.alerts == 1 { "" } else { "s" }
     )?;
-    if incident.rule.kind == RuleKind::Threshold
-        && incident.rules.iter().any(|r| *r == incident.rule)
-    {
+    if incident.rule.kind == RuleKind::Threshold && incident.rules.contains(&incident.rule) {
         writeln!(
             out,
             "raise     with another count, such as --set {kind}.count=N (`acsm rules show thresholds`)"
