@@ -84,7 +84,7 @@ pub struct RunArgs {
     #[arg(long, help_heading = RUN, value_name = "FILE")]
     pub config: Option<PathBuf>,
 
-    /// No progress bar, no warnings
+    /// No progress bar, no warnings; the result on standard output stays
     #[arg(short, long, help_heading = OUTPUT, conflicts_with = "verbose")]
     pub quiet: bool,
 

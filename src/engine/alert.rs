@@ -16,6 +16,8 @@ pub struct Alert {
     pub severity: u8,
     /// What it counts, if it counts anything.
     pub subject: Subject,
+    /// Whether the sender of `packet` is to be named: not in floods, whose addresses may be forged.
+    pub names_source: bool,
     /// The incident that it belongs to.
     pub incident: Option<IncidentId>,
     /// The packet's time, or the time at which a reply was overdue.
@@ -28,8 +30,10 @@ pub struct Alert {
     pub answer: Option<Lookup>,
     /// The state of the flow now, if known.
     pub state: Option<State>,
-    /// How sure the answer is, from 0 to 1: the chance that it does not come from other flows.
+    /// How sure the answer is, from 0 to 1: the chance that it is not that of another flow.
     pub confidence: f64,
+    /// Whether something else than the store says the same; `None` where nothing has to.
+    pub confirmed: Option<bool>,
     /// For thresholds: how many were counted within the window.
     pub count: Option<u64>,
     /// Alerts of the same rule and source suppressed since the last one.

@@ -37,6 +37,7 @@ mod active_rules;
 mod admission;
 mod alert;
 pub mod alerts;
+mod base_rates;
 mod batch;
 mod build;
 mod clock;

@@ -143,7 +143,8 @@ impl ShadowOutput {
     fn add(&mut self, work: &ShardWork<'_>, event: &Event, answer: &Answer, truth: &Truth) {
         for rule in truth.outcome.alerts.intersection(work.rules.shown).iter() {
             let (event, answer, state, confidence) = (*event, truth.answer, None, 1.0);
-            self.alerts.push(RawAlert { event, rule, answer, state, confidence });
+            let is_approximate = false;
+            self.alerts.push(RawAlert { event, rule, answer, state, confidence, is_approximate });
         }
         if event.marks.has(Marks::WATCHED)
             && let Some(&packet) = work.packets.get(event.index as usize)

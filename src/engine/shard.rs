@@ -142,6 +142,8 @@ pub struct Step<H> {
     pub epoch: Epoch,
     /// What the lookup found; `None` where the cache knew the answer.
     pub found: Option<Found<H>>,
+    /// Whether the answer is the store's own, and not that of the pending table.
+    pub is_of_store: bool,
 }
 
 /// What tells the flows of a store apart beyond the digest, made from a packet.

@@ -5,6 +5,7 @@
 
 use super::admission::Pending;
 use super::alerts::RawAlert;
+use super::base_rates::BaseRates;
 use super::batch::Event;
 use super::lookup_cache::{Cached, LookupCache};
 use super::shard::{Answer, PacketKey, Shard, ShardOutput, ShardWork, Step, Wanted};
@@ -36,6 +37,7 @@ pub struct StoreShard<S: Store> {
     pub(super) events_since_sweep: u32,
     /// The chance that an absent flow seems to be present, as of an alert since the last sweep.
     pub(super) false_positive_chance: Option<f64>,
+    base_rates: BaseRates,
     pub(super) stats: ShardStats,
 }
 
@@ -55,6 +57,7 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
             epoch: Epoch::default(),
             events_since_sweep: 0,
             false_positive_chance: None,
+            base_rates: BaseRates::default(),
             stats: ShardStats::default(),
         }
     }
@@ -143,7 +146,14 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
         let (Lookup::Known(state), true) = (answer, is_fresh) else { return None };
         let outcome = event.step(work.machine, answer);
         let state = Some(state);
-        (outcome.next == Next::Keep).then_some(Step { answer, outcome, state, epoch, found: None })
+        (outcome.next == Next::Keep).then_some(Step {
+            answer,
+            outcome,
+            state,
+            epoch,
+            found: None,
+            is_of_store: true,
+        })
     }
 
     /// Any other step.
@@ -166,13 +176,16 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
                 (found.answer, false, Some(found))
             }
         };
+        if answer == Lookup::Absent {
+            self.base_rates.absent(event.flags);
+        }
         if answer == Lookup::Absent && self.pending.is_some() {
             let (answer, outcome, state) = self.step_pending(work, index, event);
-            return Step { answer, outcome, state, epoch, found };
+            return Step { answer, outcome, state, epoch, found, is_of_store: false };
         }
         let outcome = event.step(work.machine, answer);
         let state = self.follow(work, index, event, (answer, outcome.next, is_fresh), found);
-        Step { answer, outcome, state, epoch, found }
+        Step { answer, outcome, state, epoch, found, is_of_store: true }
     }
 
     /// What follows from an answer: writes the store where anything changes. Returns the state of
@@ -325,21 +338,26 @@ impl<S: Store<Key: PacketKey>> StoreShard<S> {
         step: &Step<S::Handle>,
         alerts: &mut Vec<RawAlert>,
     ) {
-        let &Step { answer, state, outcome, .. } = step;
-        let confidence = match answer {
-            Lookup::Absent => 1.0,
-            // Computed once per sweep: a flood can make every packet an alert.
-            Lookup::Known(_) => {
+        let &Step { answer, state, outcome, is_of_store, .. } = step;
+        // Computed once per sweep: a flood can make every packet an alert.
+        let chance = match answer {
+            Lookup::Known(_) if is_of_store => {
                 let chance = || self.store.stats().false_positive_chance;
-                1.0 - *self.false_positive_chance.get_or_insert_with(chance)
+                *self.false_positive_chance.get_or_insert_with(chance)
             }
-            Lookup::DontKnow => 0.0,
+            _ => 0.0,
         };
         for rule in outcome.alerts.without(shown).iter() {
             self.stats.only_counted[usize::from(rule.0)] += 1;
         }
         for rule in outcome.alerts.intersection(shown).iter() {
-            alerts.push(RawAlert { event: *event, rule, answer, state, confidence });
+            let confidence = match answer {
+                Lookup::DontKnow => 0.0,
+                _ => self.base_rates.confidence(rule, event.flags, chance),
+            };
+            let is_approximate = chance > 0.0;
+            let event = *event;
+            alerts.push(RawAlert { event, rule, answer, state, confidence, is_approximate });
         }
     }
 }

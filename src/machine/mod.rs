@@ -17,6 +17,7 @@
 //! ```
 
 mod alert_settings;
+mod confirmation;
 mod home;
 mod rule;
 mod rules;
@@ -24,6 +25,7 @@ mod suppression;
 mod table;
 
 pub use alert_settings::{AlertSettings, Network, NetworkError};
+pub use confirmation::{Confirmation, Evidence, EvidenceSet};
 pub use home::HomeNets;
 pub use rule::{
     Category, Conditions, Counted, Counterparts, DecidedRule, GENERATOR_ID, Level, PortRanges,

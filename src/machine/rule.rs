@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use super::confirmation::Confirmation;
 use super::table::{RuleId, RuleSet};
 
 /// The generator id of all our alerts: text rules, as Suricata and Snort count them.
@@ -132,6 +133,8 @@ pub struct Rule {
     pub on: Vec<Preset>,
     /// After an alert it does not fire for the same source this long.
     pub cooldown_nanos: u64,
+    /// What has to be seen before an alert that rests on an approximate answer is believed.
+    pub confirm: Option<Confirmation>,
     /// Its names in other tools.
     pub counterparts: Counterparts,
 }

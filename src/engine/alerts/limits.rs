@@ -52,23 +52,26 @@ pub struct Suppressed {
     pub cooled_down: u64,
     /// Too many in one second.
     pub over_budget: u64,
+    /// What followed showed that the store was wrong.
+    pub refuted: u64,
 }
 
 impl Suppressed {
     /// Each with its name.
-    pub fn by_reason(&self) -> [(&'static str, u64); 5] {
+    pub fn by_reason(&self) -> [(&'static str, u64); 6] {
         [
             ("muted", self.muted),
             ("foreign", self.foreign),
             ("suppressed", self.suppressed),
             ("cooled_down", self.cooled_down),
             ("over_budget", self.over_budget),
+            ("refuted", self.refuted),
         ]
     }
 
     /// All together.
     pub fn total(&self) -> u64 {
-        self.muted + self.foreign + self.suppressed + self.cooled_down + self.over_budget
+        self.by_reason().iter().map(|(_, count)| count).sum()
     }
 }
 
@@ -98,6 +101,12 @@ impl AlertLimits {
         self.shown = carried_over(&self.shown, &self.active.rules, &new.rules);
         self.raised = carried_over(&self.raised, &self.active.rules, &new.rules);
         self.active = Arc::clone(new);
+    }
+
+    /// Counts an alert of this rule that turned out to be an error of the store.
+    pub fn refute(&mut self, rule: RuleId) {
+        self.raised[usize::from(rule.0)] += 1;
+        self.suppressed.refuted += 1;
     }
 
     /// Whether this rule is a mark.

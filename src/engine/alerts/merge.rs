@@ -2,52 +2,20 @@
 
 use std::collections::HashMap;
 use std::io;
+use std::slice;
 use std::sync::Arc;
 
+use super::confirm::{Confirmations, Decision};
 use super::limits::{Admission, AlertLimits, Suppressed};
-use super::{Alert, Sink, Subject, WatchStep};
+use super::order::{Indexed, Merge, RawAlert, in_order};
+use super::{Sink, WatchStep};
 use crate::engine::active_rules::ActiveRules;
-use crate::engine::batch::{Event, Marks};
-use crate::engine::incidents::{Incident, IncidentTracker, Incidents};
+use crate::engine::incidents::{Incident, IncidentTracker, Incidents, PastSyns};
 use crate::engine::overload::OverloadEvent;
 use crate::engine::thresholds::ThresholdHit;
 use crate::flow::{FlowKey, Keyer, Packet};
-use crate::machine::{RuleId, RuleList, RuleSet, Rules};
+use crate::machine::{RuleId, RuleSet, Rules};
 use crate::time::Timestamp;
-use acsm_filters::{Lookup, State};
-
-/// An alert before any limit. It names its packet by the event's `index`, and copies nothing of
-/// it.
-#[derive(Debug, Clone, Copy)]
-pub struct RawAlert {
-    /// The event that raised it.
-    pub event: Event,
-    /// The rule.
-    pub rule: RuleId,
-    /// What the store answered for the flow.
-    pub answer: Lookup,
-    /// The state of the flow now, if known.
-    pub state: Option<State>,
-    /// How sure the answer is.
-    pub confidence: f64,
-}
-
-/// The alerts of one batch in packet order, those of one packet in the order of the rule book. Sorts
-/// their keys, which are small, and moves no alert; `order` is a buffer that is reused.
-pub fn in_order<'f>(
-    alerts: &'f [RawAlert],
-    order: &'f mut Vec<u64>,
-) -> impl Iterator<Item = &'f RawAlert> {
-    const POSITION_BITS: u32 = 24; // a batch has 4096 packets, a packet a few dozen rules at most
-    let key = |(position, alert): (usize, &RawAlert)| {
-        let place = u64::from(alert.event.index) << 8 | u64::from(alert.rule.0);
-        place << POSITION_BITS | position as u64
-    };
-    order.clear();
-    order.extend(alerts.iter().enumerate().map(key));
-    order.sort_unstable();
-    order.iter().filter_map(|key| alerts.get((key & ((1 << POSITION_BITS) - 1)) as usize))
-}
 
 /// Where the alerts of all shards come together. One per run, in the thread that reads.
 pub struct AlertMerger<'a> {
@@ -57,6 +25,7 @@ pub struct AlertMerger<'a> {
     limits: AlertLimits,
     incidents: IncidentTracker,
     exact: Option<ExactAlerts>,
+    confirmations: Confirmations,
     /// Alerts shown that belong to no incident, marks aside.
     alone: u64,
     /// The order of a batch's alerts: a buffer that is reused.
@@ -152,6 +121,7 @@ impl<'a> AlertMerger<'a> {
             limits: limits(),
             incidents,
             exact,
+            confirmations: Confirmations::default(),
             alone: 0,
             order: Vec::new(),
         }
@@ -168,18 +138,18 @@ impl<'a> AlertMerger<'a> {
         let mut seen = 0;
         merge.each(in_order(&found.alerts, &mut order), |alert| {
             let up_to = packets.len().min(alert.index.saturating_add(1) as usize);
-            self.incidents.observe(packets.get(seen..up_to).unwrap_or_default());
+            shown |= self.pass(packets.get(seen..up_to).unwrap_or_default())?;
             seen = seen.max(up_to);
             while let Some((_, step)) = steps.next_if(|(index, _)| *index <= alert.index) {
                 self.sink.step(step)?;
             }
-            shown |= self.show(alert)?;
+            shown |= self.take(alert)?;
             Ok(())
         })?;
         for (_, step) in steps {
             self.sink.step(step)?;
         }
-        self.incidents.observe(packets.get(seen..).unwrap_or_default());
+        shown |= self.pass(packets.get(seen..).unwrap_or_default())?;
         shown |= self.tell_incidents()?;
         if let Some(exact) = &mut self.exact {
             merge.each(in_order(&found.exact_alerts, &mut order), |alert| {
@@ -196,6 +166,55 @@ impl<'a> AlertMerger<'a> {
         self.order = order;
         found.clear();
         if shown { self.sink.flush() } else { Ok(()) }
+    }
+
+    /// Takes packets that raise no alert. Returns whether an alert was shown that had waited for them.
+    fn pass(&mut self, packets: &[Packet]) -> io::Result<bool> {
+        if self.confirmations.is_empty() {
+            self.incidents.observe(packets);
+            return Ok(false);
+        }
+        let mut shown = false;
+        for packet in packets {
+            self.incidents.observe(slice::from_ref(packet));
+            let decided = self.confirmations.decide(packet);
+            shown |= self.show_decided(decided)?;
+        }
+        Ok(shown)
+    }
+
+    /// Shows alerts that have waited, unless they are refuted.
+    fn show_decided(&mut self, decided: Vec<(Indexed, bool)>) -> io::Result<bool> {
+        let mut shown = false;
+        for (mut indexed, is_refuted) in decided {
+            match is_refuted {
+                true => self.limits.refute(indexed.alert.rule),
+                false => shown |= self.show(&mut indexed)?,
+            }
+        }
+        Ok(shown)
+    }
+
+    /// Shows an alert, or lets it wait for confirmation.
+    fn take(&mut self, indexed: &mut Indexed) -> io::Result<bool> {
+        let rule = self.rules.list.get(indexed.alert.rule);
+        // What is compared with an exact table is shown as the store has it.
+        let is_doubtful = indexed.is_approximate && self.exact.is_none();
+        let Some(confirm) = rule.and_then(|rule| rule.confirm).filter(|_| is_doubtful) else {
+            return self.show(indexed);
+        };
+        let past = match confirm.by.looks_back() {
+            true => self.incidents.past_syns(&indexed.alert.packet),
+            false => PastSyns::default(),
+        };
+        match self.confirmations.take(confirm, indexed, past) {
+            Decision::Show => self.show(indexed),
+            Decision::Refuted => {
+                self.limits.refute(indexed.alert.rule);
+                Ok(false)
+            }
+            Decision::Waits => Ok(false),
+        }
     }
 
     fn show(&mut self, indexed: &mut Indexed) -> io::Result<bool> {
@@ -236,7 +255,9 @@ impl<'a> AlertMerger<'a> {
     /// Time passes without packets.
     pub fn idle(&mut self, until: Timestamp) -> io::Result<()> {
         self.incidents.pass_to(until);
-        if self.tell_incidents()? { self.sink.flush() } else { Ok(()) }
+        let overdue = self.confirmations.overdue(until);
+        let shown = self.show_decided(overdue)?;
+        if shown | self.tell_incidents()? { self.sink.flush() } else { Ok(()) }
     }
 
     /// Open incidents and the latest of the others, at most this many; how many are open; and how many there were in all.
@@ -268,6 +289,10 @@ impl<'a> AlertMerger<'a> {
 
     /// Ends all incidents. What became of all alerts.
     pub fn finish(mut self) -> io::Result<AlertCounts> {
+        let undecided = self.confirmations.overdue(Timestamp::from_nanos(u64::MAX));
+        if self.show_decided(undecided)? {
+            self.sink.flush()?;
+        }
         let incidents = self.incidents.finish();
         if self.tell_incidents()? {
             self.sink.flush()?;
@@ -276,130 +301,5 @@ impl<'a> AlertMerger<'a> {
         let AlertLimits { shown, raised, suppressed, .. } = self.limits;
         let alone = self.alone;
         Ok(AlertCounts { shown, raised, alone, suppressed, difference, incidents })
-    }
-}
-
-/// An alert with its packet's index in the batch.
-struct Indexed {
-    index: u32,
-    muted: bool,
-    alert: Alert,
-    /// The hit that it is of, if it is of a threshold.
-    hit: Option<ThresholdHit>,
-}
-
-impl Indexed {
-    /// Whether it only tells more of an alert that was raised before.
-    fn is_news(&self) -> bool {
-        self.hit.is_some_and(|hit| !hit.stage.is_alert())
-    }
-
-    fn key(&self, keyer: Keyer) -> (RuleId, FlowKey) {
-        (self.alert.rule, keyer.key(&self.alert.packet).0)
-    }
-}
-
-/// The packets of a batch, and the threshold hits that go between its alerts.
-struct Merge<'r> {
-    packets: &'r [Packet],
-    hits: &'r [(u32, ThresholdHit)],
-    keyer: Keyer,
-    rules: &'r RuleList,
-}
-
-impl Merge<'_> {
-    /// Both kinds of alerts as one sequence; what a packet's time made due comes before the packet.
-    fn each<'f>(
-        &self,
-        alerts: impl Iterator<Item = &'f RawAlert>,
-        mut take: impl FnMut(&mut Indexed) -> io::Result<()>,
-    ) -> io::Result<()> {
-        let mut hits = self.hits.iter().peekable();
-        for raw in alerts {
-            while let Some((at, hit)) = hits.next_if(|(at, _)| *at <= raw.event.index) {
-                take(&mut self.of_hit(*at, hit))?;
-            }
-            if let Some(packet) = self.packets.get(raw.event.index as usize) {
-                take(&mut self.of_raw(packet, raw))?;
-            }
-        }
-        hits.try_for_each(|(at, hit)| take(&mut self.of_hit(*at, hit)))
-    }
-
-    #[inline]
-    fn of_raw(&self, packet: &Packet, raw: &RawAlert) -> Indexed {
-        let event = &raw.event;
-        let alert = Alert {
-            rule: raw.rule,
-            severity: self.severity(raw.rule),
-            subject: Subject::Flow,
-            incident: None,
-            time: packet.time,
-            packet: *packet,
-            flow: event.id,
-            answer: Some(raw.answer),
-            state: raw.state,
-            confidence: raw.confidence,
-            count: None,
-            suppressed: 0,
-        };
-        Indexed {
-            index: event.index,
-            muted: event.marks.has(Marks::NO_SESSION_MUTED),
-            alert,
-            hit: None,
-        }
-    }
-
-    fn of_hit(&self, index: u32, hit: &ThresholdHit) -> Indexed {
-        let packet: Packet = hit.packet;
-        let alert = Alert {
-            rule: hit.rule,
-            severity: hit.severity,
-            subject: match (hit.source, hit.destination) {
-                (None, _) => Subject::Destination,
-                (Some(_), None) => Subject::Source,
-                (Some(_), Some(_)) => Subject::Pair,
-            },
-            incident: None,
-            time: hit.time,
-            packet,
-            flow: self.keyer.id(&self.keyer.key(&packet).0),
-            answer: None,
-            state: None,
-            // Counted by a separate sketch: the store is not involved.
-            confidence: 1.0,
-            count: Some(hit.count),
-            suppressed: hit.suppressed,
-        };
-        Indexed { index, muted: false, alert, hit: Some(*hit) }
-    }
-
-    /// That of the rule.
-    fn severity(&self, rule: RuleId) -> u8 {
-        self.rules.get(rule).map_or(4, |rule| rule.severity)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::engine::batch::PacketContext;
-    use crate::flow::{Direction, FlowId};
-
-    fn raw_alert(index: u32, rule: u8) -> RawAlert {
-        let flow = (FlowId(0), Direction::Forward);
-        let event = Event::new(&Packet::UNSPECIFIED, flow, index, PacketContext::default());
-        RawAlert { event, rule: RuleId(rule), answer: Lookup::Absent, state: None, confidence: 1.0 }
-    }
-
-    #[test]
-    fn alerts_of_many_shards_come_in_packet_order_and_then_by_rule() {
-        let places = [(7, 3), (4095, 0), (0, 63), (7, 1), (u32::MAX, 2), (0, 5)];
-        let alerts: Vec<RawAlert> = places.iter().map(|&(at, rule)| raw_alert(at, rule)).collect();
-        let mut order = vec![1, 2, 3];
-        let sorted: Vec<(u32, u8)> =
-            in_order(&alerts, &mut order).map(|f| (f.event.index, f.rule.0)).collect();
-        assert_eq!(sorted, [(0, 5), (0, 63), (7, 1), (7, 3), (4095, 0), (u32::MAX, 2)]);
     }
 }

@@ -3,16 +3,21 @@
 //! | file | what |
 //! |---|---|
 //! | `merge` | the alerts of all shards and thresholds in packet order, to the [`Sink`] |
+//! | `order` | that order |
+//! | `confirm` | alerts that wait until something confirms or refutes what the store says |
 //! | `limits` | cool-downs, budgets, suppression: which alerts are shown |
 //! | `budget` | how many per second, shared fairly |
 
 mod budget;
+mod confirm;
 pub(super) mod limits;
 pub(super) mod merge;
+pub(super) mod order;
 
 pub use crate::engine::alert::{Alert, Subject};
 pub use limits::Suppressed;
-pub use merge::{AlertCounts, AlertDifference, RawAlert};
+pub use merge::{AlertCounts, AlertDifference};
+pub use order::RawAlert;
 
 use std::io;
 

@@ -69,6 +69,7 @@ impl Background {
         let all = self.incident.get_or_insert_with(|| Incident {
             id: IncidentId(key.digest([hour, u64::from(SIGNATURE_ID)]) as u32),
             rule: Arc::clone(rule),
+            rules: Vec::new(),
             severity: 4,
             is_over: true,
             count: 0,
@@ -78,6 +79,11 @@ impl Background {
             ..scan.clone()
         });
         self.hour = hour;
+        for rule in &scan.rules {
+            if !all.rules.iter().any(|known| known.name == rule.name) {
+                all.rules.push(Arc::clone(rule));
+            }
+        }
         all.count += scan.count;
         all.alerts += scan.alerts;
         all.first_seen = all.first_seen.min(scan.first_seen);
@@ -123,6 +129,7 @@ fn rule() -> Rule {
         kind: RuleKind::Threshold,
         on: Preset::ALL.to_vec(),
         cooldown_nanos: 0,
+        confirm: None,
         counterparts: Counterparts::default(),
     }
 }

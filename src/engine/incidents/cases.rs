@@ -1,11 +1,16 @@
 //! What the thresholds know of an incident: the cases that belong to it, each with its figures so far.
 
+use std::net::IpAddr;
+
 use crate::engine::thresholds::{Evidence, ThresholdHit};
 use crate::machine::RuleId;
 use crate::time::Timestamp;
 
 /// Cases that are kept apart; more are added up.
 const KEPT: usize = 64;
+
+/// A source with less than this part of the events is not among the busiest.
+const BUSY: u64 = 32;
 
 /// Rule of a case, and how long the prefix is that it counts for. The same packets are counted by
 /// cases of several kinds, and once by all cases of one kind.
@@ -21,6 +26,12 @@ pub struct Cases {
     pub sources: u64,
     pub hosts: u64,
     pub ports: u64,
+    /// The busiest sources of a case, with their events; none if they look forged.
+    pub top: Vec<(IpAddr, u64)>,
+    /// Whether they do.
+    pub is_spoofed: bool,
+    /// Of 1000 attempts, so many fail; 0 if that is not known.
+    pub failed_permille: u16,
     /// From the first event to the last.
     pub span: Option<(Timestamp, Timestamp)>,
 }
@@ -32,7 +43,7 @@ impl Cases {
         let kind = (hit.rule, hit.evidence.prefix_bits);
         if case == 0 {
             // Nobody follows it.
-            return self.add_up(kind, hit.count + hit.suppressed);
+            return self.add_up(kind, total);
         }
         match self.cases.iter_mut().find(|(_, known, _)| *known == case) {
             Some((_, _, events)) => *events = total,
@@ -44,7 +55,15 @@ impl Cases {
             }
         }
         self.peak = self.peak.max(peak_per_second);
-        self.sources = self.sources.max(hit.evidence.sources);
+        if hit.evidence.sources >= self.sources {
+            self.sources = hit.evidence.sources;
+            self.is_spoofed = hit.evidence.is_spoofed;
+            let is_busy = |&(_, count): &(IpAddr, u64)| count * BUSY >= hit.evidence.total;
+            self.top = hit.evidence.top_sources.into_iter().flatten().filter(is_busy).collect();
+        }
+        if hit.evidence.failed_permille > 0 {
+            self.failed_permille = hit.evidence.failed_permille;
+        }
         self.hosts = self.hosts.max(hit.evidence.targets);
         self.ports = self.ports.max(hit.evidence.ports.into());
         self.extend(Some((first, last)));
@@ -64,7 +83,11 @@ impl Cases {
             }
         }
         self.peak = self.peak.max(other.peak);
-        self.sources = self.sources.max(other.sources);
+        if other.sources > self.sources {
+            (self.sources, self.is_spoofed, self.top) =
+                (other.sources, other.is_spoofed, other.top);
+        }
+        self.failed_permille = self.failed_permille.max(other.failed_permille);
         self.hosts = self.hosts.max(other.hosts);
         self.ports = self.ports.max(other.ports);
         self.extend(other.span);

@@ -20,6 +20,7 @@ pub fn wider_group(open: &BTreeMap<u64, Open>, number: u64) -> Option<(Group, Ve
         group => group.network().0,
     };
     let by_victim = this.is_by_victim();
+    let began = this.seen().0;
     let of_kind = |other: &&Open| {
         other.is_announced && other.is_by_victim() == by_victim && other.rule.name == this.rule.name
     };
@@ -29,14 +30,19 @@ pub fn wider_group(open: &BTreeMap<u64, Open>, number: u64) -> Option<(Group, Ve
             _ if by_victim => FEW,
             _ => MANY,
         };
-        let members: Vec<u64> = open
-            .iter()
-            .filter(|(_, other)| of_kind(other) && other.is_within(group))
-            .map(|(number, _)| *number)
-            .collect();
+        // Hosts that are flooded one after the other are not a flood of their prefix.
+        let is_one_attack = |other: &Open| {
+            let at_once = !by_victim || matches!(group, Group::Victim(_)) || other.is_live(began);
+            at_once && other.is_within(group)
+        };
+        let of_group: Vec<(&u64, &Open)> =
+            open.iter().filter(|(_, other)| of_kind(other)).collect();
+        let count = of_group.iter().filter(|(_, other)| is_one_attack(other)).count();
         // A flood of a prefix has those of its hosts in it.
-        if members.len() > most || group == this.group && members.len() > 1 {
-            return Some((group, members));
+        if count > most || group == this.group && count > 1 {
+            let is_member = |other: &Open| is_one_attack(other) || other.group == group;
+            let members = of_group.into_iter().filter(|(_, other)| is_member(other));
+            return Some((group, members.map(|(number, _)| *number).collect()));
         }
     }
     None

@@ -58,6 +58,11 @@ impl Group {
         }
     }
 
+    /// Whether it is about the hosts of a prefix.
+    pub fn is_prefix(self) -> bool {
+        matches!(self, Group::Site(_) | Group::Network(_))
+    }
+
     /// Whether an address is one of these victims.
     pub fn has_victim(self, address: IpAddr) -> bool {
         match self {

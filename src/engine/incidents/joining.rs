@@ -3,13 +3,16 @@
 use std::net::IpAddr;
 
 use super::index::Group;
-use super::recent::Handshake;
-use super::tracker::{FLOOD_NANOS, IncidentTracker};
+use super::recent::{Handshake, PastSyns};
+use super::tracker::{FLOOD_NANOS, IncidentTracker, LOOKS_PER_SECOND};
 use crate::engine::alert::{Alert, Subject};
 use crate::engine::thresholds::ThresholdHit;
 use crate::flow::Packet;
 use crate::machine::Rule;
 use crate::time::Timestamp;
+
+/// Alerts whose past is looked up, in one second.
+const QUESTIONS_PER_SECOND: u32 = 256;
 
 impl IncidentTracker {
     /// The open incident that an alert belongs to. One that opens none may also be an answer to an attacker.
@@ -25,8 +28,15 @@ impl IncidentTracker {
             let number = self.index.get(Group::Attacker(attacker))?;
             self.open.get(&number)?.has_host(victim).then_some(number)
         };
-        let of_victim =
-            |victim| Group::of_victim(victim).into_iter().find_map(|group| self.index.get(group));
+        // What happens in a prefix long after a flood of it is another matter.
+        let is_live = |number: &u64| {
+            let open = self.open.get(number);
+            open.is_some_and(|open| !open.group.is_prefix() || open.is_live(alert.packet.time))
+        };
+        let of_victim = |victim| {
+            let groups = Group::of_victim(victim).into_iter();
+            groups.filter_map(|group| self.index.get(group)).find(is_live)
+        };
         if let Some(hit) = hit.filter(|hit| hit.evidence.prefix_bits.is_some()) {
             return self.find_prefix(dst, hit);
         }
@@ -57,6 +67,31 @@ impl IncidentTracker {
             let has_most = 2 * self.open.get(&number)?.count() >= hit.evidence.total;
             (group >= own || has_most).then_some(number)
         })
+    }
+
+    /// Which ends of a packet's connection have sent a SYN lately. So many questions are answered in a second.
+    pub fn past_syns(&mut self, packet: &Packet) -> PastSyns {
+        match self.questions.take(self.now, QUESTIONS_PER_SECOND) {
+            true => self.recent.past_syns(packet),
+            false => PastSyns::default(),
+        }
+    }
+
+    /// Gives an incident that has become one of a prefix the SYNs to those of its hosts that no incident was about.
+    pub(super) fn look_back_at_neighbours(&mut self, number: u64, known: &[IpAddr]) {
+        let Some(open) = self.open.get_mut(&number).filter(|open| open.group.is_prefix()) else {
+            return;
+        };
+        if !self.looks.take(self.now, LOOKS_PER_SECOND) {
+            return;
+        }
+        let group = open.group;
+        let from = Timestamp::from_nanos(self.now.as_nanos().saturating_sub(FLOOD_NANOS));
+        let of_others = |seen: &&Handshake| {
+            !seen.is_answer && group.has_victim(seen.dst) && !known.contains(&seen.dst)
+        };
+        let past = self.recent.since(from).filter(of_others);
+        past.for_each(|seen| open.take_past(seen, self.key));
     }
 
     /// Whether a source sends nearly all SYNs to a destination, as far as is known.

@@ -2,13 +2,13 @@
 //!
 //! # How they come about
 //! The tracker sits in the merger, so it sees packets and alerts in capture order, whatever the number of
-//! workers. An alert of severity 1 or 2, or of a threshold at severity 3, joins the open incident of its group or
+//! workers. An alert of severity 1 or 2, or of a threshold, joins the open incident of its group or
 //! opens one; any other alert joins one of its attacker or victim, or none. Alerts that limits leave out count, those that a user does not
 //! want (suppressed, foreign, muted) do not.
 //!
 //! Groups: the attacker; the victim, of thresholds that count per destination and of more than 5 attackers; the victims' /24 or /48 and
-//! then /16 or /32, where more than 5 victims in it have incidents of the same rule (more than 64, if each has an attacker of its
-//! own). A flood of which one source sends most joins the scan of that source on that victim.
+//! then /16 or /32, where more than 5 victims in it have incidents of the same rule at once, ten seconds apart at most (more than 64, if
+//! each has an attacker of its own). A flood of which one source sends most joins the scan of that source on that victim.
 //! An incident ends 10 minutes after its last packet, and is told of when it begins, doubles, has lasted
 //! another 10 minutes, and ends.
 //!
@@ -19,7 +19,7 @@
 //! name. Packets without SYN cost a comparison; SYNs a store to memory, and up to four bits of a bitmap where incidents are open.
 //!
 //! # Bounds
-//! 4,096 open incidents of at most 20 KiB, 4,096 closed ones. When all are open the least important one (lowest severity, then fewest
+//! 4,096 open incidents of at most 21 KiB, 4,096 closed ones. When all are open the least important one (lowest severity, then fewest
 //! packets) is closed, and counted. 16 incidents per second look back; others begin with their alert.
 //!
 //! # What an attacker can do
@@ -44,6 +44,7 @@
 //! | `background` | scans from outside too small for incidents of their own, by the hour |
 //! | `cases` | what the thresholds know of an incident |
 //! | `index` | groups of addresses |
+//! | `per_second` | a limit on what is costly |
 //! | `recent` | the latest SYNs and SYN+ACKs |
 //! | `rate`, `sources`, `targets`, `distinct` | packets over time; who sends; who receives; distinct counts |
 
@@ -54,6 +55,7 @@ mod grouping;
 mod index;
 mod joining;
 mod open;
+mod per_second;
 mod rate;
 mod recent;
 mod sources;
@@ -61,6 +63,7 @@ mod targets;
 mod tracker;
 
 pub use crate::engine::alert::IncidentId;
+pub use recent::PastSyns;
 pub use tracker::IncidentTracker;
 
 use std::net::IpAddr;
@@ -76,6 +79,8 @@ pub struct Incident {
     pub id: IncidentId,
     /// The rule that it is called by.
     pub rule: Arc<Rule>,
+    /// All rules whose alerts made it an incident.
+    pub rules: Vec<Arc<Rule>>,
     /// The gravest of its alerts.
     pub severity: u8,
     /// When its first alert came.

@@ -13,7 +13,7 @@ use super::{Incident, IncidentId};
 use crate::engine::alert::{Alert, Subject};
 use crate::engine::thresholds::ThresholdHit;
 use crate::machine::{Network, Rule};
-use crate::time::Timestamp;
+use crate::time::{NANOS_PER_SEC, Timestamp};
 use acsm_filters::HashKey;
 
 /// Hosts or ports that alerts name, at most; with more, any is taken.
@@ -22,6 +22,8 @@ const AIMS_MAX: usize = 16;
 const PORTS_LISTED: usize = 1024;
 /// Hosts that are listed.
 const HOSTS_LISTED: usize = 16;
+/// A flood of a prefix that pauses for longer has nothing to do with what else happens in the prefix.
+const LIVE_NANOS: u64 = 10 * NANOS_PER_SEC;
 /// Packets of a tool that are enough to know it by.
 const HINT_PACKETS: u64 = 20;
 
@@ -30,6 +32,8 @@ const HINT_PACKETS: u64 = 20;
 pub struct Open {
     pub id: IncidentId,
     pub rule: Arc<Rule>,
+    /// All rules whose alerts would have opened it.
+    rules: Vec<Arc<Rule>>,
     pub group: Group,
     pub severity: u8,
     pub alerted: Timestamp,
@@ -40,6 +44,8 @@ pub struct Open {
     alerts: u64,
     /// Alerts of single flows.
     flow_alerts: u64,
+    /// Whether the rule that opened it knows that its sources are not forged.
+    has_real_sources: bool,
     /// What thresholds counted.
     cases: Cases,
     /// Of alerts alone.
@@ -75,6 +81,7 @@ impl Open {
     pub fn new(id: IncidentId, rule: Arc<Rule>, group: Group, alert: &Alert) -> Open {
         Open {
             id,
+            rules: vec![Arc::clone(&rule)],
             rule,
             group,
             severity: alert.severity,
@@ -83,6 +90,7 @@ impl Open {
             told: (alert.time, 0),
             alerts: 0,
             flow_alerts: 0,
+            has_real_sources: false,
             cases: Cases::default(),
             span: (alert.packet.time.min(alert.time), alert.time),
             handshakes: Rate::new(),
@@ -99,11 +107,17 @@ impl Open {
         !matches!(self.group, Group::Attacker(_))
     }
 
+    /// Notes a rule whose alert would have opened it.
+    pub fn add_rule(&mut self, rule: &Arc<Rule>) {
+        if !self.rules.iter().any(|known| known.name == rule.name) {
+            self.rules.push(Arc::clone(rule));
+        }
+    }
+
     /// Takes an alert that belongs to it.
     pub fn add_alert(&mut self, alert: &Alert, hit: Option<&ThresholdHit>, key: HashKey) {
         let packet = &alert.packet;
         self.alerts += 1;
-        self.severity = self.severity.min(alert.severity);
         self.span.0 = self.span.0.min(packet.time);
         self.span.1 = self.span.1.max(alert.time);
         match hit {
@@ -132,6 +146,7 @@ impl Open {
     /// Takes what a threshold says of a case that belongs to it.
     pub fn add_case(&mut self, hit: &ThresholdHit) {
         self.cases.add(hit);
+        self.has_real_sources |= hit.rule == self.rule.id && hit.evidence.has_real_sources;
         if hit.evidence.ports as usize > AIMS_MAX && self.is_by_victim() {
             self.aim.is_any_port = true;
         }
@@ -145,13 +160,24 @@ impl Open {
             true => self.aim.is_any_port || self.aim.has_port(syn.dst_port),
             false => self.aim.has_host(syn.dst) || self.aim.has_port(syn.dst_port),
         };
-        if !is_aimed || !self.handshakes.add(syn.time, may_fade) {
+        let is_over = self.group.is_prefix() && !self.is_live(syn.time);
+        if !is_aimed || is_over || !self.handshakes.add(syn.time, may_fade) {
             return false;
         }
         self.sources.add(syn.src, key);
         self.targets.add(syn.dst, syn.dst_port, key);
         self.tool.add(syn);
         true
+    }
+
+    /// Takes a SYN of the past to a host that has become one of its victims.
+    pub fn take_past(&mut self, syn: &Handshake, key: HashKey) {
+        if self.aim.is_any_port || self.aim.has_port(syn.dst_port) {
+            self.handshakes.add_past(syn.time);
+            self.sources.add(syn.src, key);
+            self.targets.add(syn.dst, syn.dst_port, key);
+            self.tool.add(syn);
+        }
     }
 
     /// Takes a SYN+ACK from a victim to the attacker.
@@ -169,7 +195,14 @@ impl Open {
 
     /// How many packets it has.
     pub fn count(&self) -> u64 {
-        self.handshakes.total.max(self.cases.events()).max(self.flow_alerts)
+        // SYNs to a victim are also those of its clients.
+        let syns = match self.cases.failed_permille {
+            permille if permille > 0 && self.is_by_victim() => {
+                (u128::from(self.handshakes.total) * u128::from(permille) / 1000) as u64
+            }
+            _ => self.handshakes.total,
+        };
+        syns.max(self.cases.events()).max(self.flow_alerts)
     }
 
     /// Hosts or ports tried, whichever are more.
@@ -183,8 +216,13 @@ impl Open {
         ends.into_iter().flatten().fold(self.span.1, Timestamp::max)
     }
 
-    /// When its last packet came: an alert comes later than what it is about.
-    fn seen(&self) -> (Timestamp, Timestamp) {
+    /// Whether it went on until shortly before this time.
+    pub fn is_live(&self, at: Timestamp) -> bool {
+        self.last_seen().plus(LIVE_NANOS) >= at
+    }
+
+    /// When its first and its last packet came: an alert comes later than what it is about.
+    pub fn seen(&self) -> (Timestamp, Timestamp) {
         self.handshakes.span.or(self.cases.span).unwrap_or(self.span)
     }
 
@@ -209,20 +247,48 @@ impl Open {
     pub fn dominant_source(&self) -> Option<IpAddr> {
         match self.group {
             Group::Attacker(attacker) => Some(attacker),
-            _ => self.sources.dominant(),
+            _ if self.has_own_sources() => self.sources.dominant(),
+            _ => self.cases.top.first().filter(|_| self.cases.sources == 1).map(|(top, _)| *top),
         }
     }
 
-    /// How many distinct sources: of the SYNs that were seen; or else of the cases, unless its alerts have but one.
+    /// About how many distinct sources.
     fn source_count(&self) -> u64 {
-        let own = self.sources.estimate();
-        let is_known = self.handshakes.total > 0 || self.alerts > 1 && own == 1;
-        if is_known { own.max(1) } else { own.max(self.cases.sources).max(1) }
+        let own = match (self.has_own_sources(), self.handshakes.total) {
+            (false, _) => self.cases.sources,
+            // Those before the alert had sources too, if nearly each has one of its own.
+            (true, seen) if seen > 0 && self.count() > seen && self.sources.are_spoofed() => {
+                let all = u128::from(self.sources.estimate()) * u128::from(self.count());
+                (all / u128::from(seen)) as u64
+            }
+            (true, _) => self.sources.estimate(),
+        };
+        own.min(self.count()).max(1)
+    }
+
+    /// Whether sources were counted packet by packet; else the cases know them, if there are any.
+    fn has_own_sources(&self) -> bool {
+        self.handshakes.total > 0 || self.cases.sources == 0
+    }
+
+    /// Whether sources look forged, and if not, the busiest ones.
+    fn busiest(&self) -> (bool, Vec<IpAddr>) {
+        if self.has_own_sources() {
+            let is_spoofed = !self.has_real_sources && self.sources.are_spoofed();
+            return (is_spoofed, self.sources.top());
+        }
+        let top = self.cases.top.iter().map(|(source, _)| *source);
+        (self.cases.is_spoofed, top.filter(|_| !self.cases.is_spoofed).collect())
     }
 
     /// A victim that is known by address.
     pub fn first_victim(&self) -> Option<IpAddr> {
         self.targets.hosts().first().copied()
+    }
+
+    /// Its victims that are known by address.
+    pub fn hosts(&self) -> &[IpAddr] {
+        self.targets.hosts()
     }
 
     pub fn has_host(&self, host: IpAddr) -> bool {
@@ -233,8 +299,10 @@ impl Open {
     pub fn absorb(&mut self, other: Open, key: HashKey) {
         let has_handshakes = (self.handshakes.total > 0, other.handshakes.total > 0);
         self.severity = self.severity.min(other.severity);
+        other.rules.iter().for_each(|rule| self.add_rule(rule));
         self.alerts += other.alerts;
         self.flow_alerts += other.flow_alerts;
+        self.has_real_sources |= other.has_real_sources;
         self.cases.merge(other.cases);
         self.span = (self.span.0.min(other.span.0), self.span.1.max(other.span.1));
         self.handshakes.merge(&other.handshakes);
@@ -253,15 +321,15 @@ impl Open {
     /// As it is now.
     pub fn describe(&self, is_over: bool) -> Incident {
         let (first_seen, last_seen) = self.seen();
-        let attacker = match self.group {
-            Group::Attacker(attacker) => Some(attacker),
-            _ => None,
+        let (spoofed, top_sources) = match self.group {
+            Group::Attacker(attacker) => (false, vec![attacker]),
+            _ => self.busiest(),
         };
-        let spoofed = attacker.is_none() && self.sources.are_spoofed();
         let prefix = |(address, bits)| Network::of_address(address, bits);
         Incident {
             id: self.id,
             rule: Arc::clone(&self.rule),
+            rules: self.rules.clone(),
             severity: self.severity,
             alerted: self.alerted,
             first_seen,
@@ -272,8 +340,8 @@ impl Open {
             alerts: self.alerts,
             peak_rate: self.handshakes.peak.max(self.cases.peak),
             timeline: self.handshakes.timeline(),
-            sources_estimated: attacker.map_or_else(|| self.source_count(), |_| 1),
-            top_sources: attacker.map_or_else(|| self.sources.top(), |attacker| vec![attacker]),
+            sources_estimated: if self.is_by_victim() { self.source_count() } else { 1 },
+            top_sources,
             spoofed,
             victims: match self.group {
                 Group::Attacker(_) => {

@@ -75,6 +75,15 @@ impl Rate {
         counts || follows
     }
 
+    /// Counts a packet of the past that certainly belongs to it. It changes no peak.
+    pub fn add_past(&mut self, time: Timestamp) {
+        self.timeline.add(time.as_nanos() / NANOS_PER_SEC, 1, self.total == 0);
+        self.total += 1;
+        let first = self.span.map_or(time, |(first, _)| first.min(time));
+        let last = self.span.map_or(time, |(_, last)| last.max(time));
+        self.span = Some((first, last));
+    }
+
     /// Also counts what `other` counted.
     pub fn merge(&mut self, other: &Rate) {
         let is_first = self.total == 0;

@@ -6,10 +6,24 @@
 use std::net::IpAddr;
 
 use crate::flow::{Packet, TcpFlags};
-use crate::time::Timestamp;
+use crate::time::{NANOS_PER_SEC, Timestamp};
 
 /// Handshake packets that are kept.
 const CAPACITY: usize = 1 << 16;
+
+/// How far back SYNs matter that a connection has not got beyond.
+const PAST_NANOS: u64 = 120 * NANOS_PER_SEC;
+
+/// Who of the ends of a connection has sent a SYN lately.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PastSyns {
+    /// The sender of the packet.
+    pub of_sender: bool,
+    /// Its receiver.
+    pub of_other: bool,
+    /// Whether all SYNs of that time are known.
+    pub is_complete: bool,
+}
 
 /// What is kept of a SYN or SYN+ACK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,6 +87,27 @@ impl RecentHandshakes {
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Handshake> {
         let (later, earlier) = self.ring.split_at(self.next.min(self.ring.len()));
         earlier.iter().chain(later)
+    }
+
+    /// Which ends of a packet's connection have sent a SYN within two minutes before it.
+    pub fn past_syns(&self, packet: &Packet) -> PastSyns {
+        let from = Timestamp::from_nanos(packet.time.as_nanos().saturating_sub(PAST_NANOS));
+        let mut past = PastSyns {
+            is_complete: self.ring.len() < CAPACITY
+                || self.iter().next().is_some_and(|oldest| oldest.time <= from),
+            ..PastSyns::default()
+        };
+        let (src, dst) = ((packet.src, packet.src_port), (packet.dst, packet.dst_port));
+        let latest = self.iter().rev().take_while(|seen| seen.time >= from);
+        for seen in latest.filter(|seen| !seen.is_answer) {
+            let ends = ((seen.src, seen.src_port), (seen.dst, seen.dst_port));
+            past.of_sender |= ends == (src, dst);
+            past.of_other |= ends == (dst, src);
+            if past.of_sender && past.of_other {
+                break;
+            }
+        }
+        past
     }
 
     /// Those kept that are not older than `from`, oldest first.

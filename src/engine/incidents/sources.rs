@@ -12,6 +12,8 @@ use super::index::{NARROW, masked};
 
 /// Addresses, and prefixes, that are counted at once.
 const HEAVY: usize = 8;
+/// A source with less than this part of the packets is not among the busiest.
+const BUSY: u64 = 32;
 /// Fewer sources than this are never called spoofed.
 const SPOOFED_SOURCES_MIN: u64 = 50;
 
@@ -76,6 +78,10 @@ impl Sources {
             return Vec::new();
         }
         let mut top = self.addresses.0.clone();
+        // Where there are few, all are known.
+        if self.distinct.estimate() > HEAVY as u64 {
+            top.retain(|(_, count)| count * BUSY >= self.packets);
+        }
         top.sort_unstable_by_key(|&(address, count)| (std::cmp::Reverse(count), address));
         top.into_iter().map(|(address, _)| address).collect()
     }

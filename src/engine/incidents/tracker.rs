@@ -2,12 +2,14 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use super::background::{Background, TARGETS_MIN};
 use super::grouping::wider_group;
 use super::index::{Group, Index};
 use super::open::Open;
+use super::per_second::PerSecond;
 use super::recent::{Handshake, RecentHandshakes};
 use super::{Incident, IncidentEvent, IncidentId, IncidentStatus, Incidents};
 use crate::engine::active_rules::ActiveRules;
@@ -30,12 +32,12 @@ const LISTED_MAX: usize = 4096;
 pub(super) const FLOOD_NANOS: u64 = 15 * NANOS_PER_SEC;
 const SCAN_NANOS: u64 = 2100 * NANOS_PER_SEC;
 /// Incidents that look back, in one second.
-const LOOKS_PER_SECOND: u32 = 16;
+pub(super) const LOOKS_PER_SECOND: u32 = 16;
 
 /// Follows incidents over the packets and alerts of a run, in capture order.
 #[derive(Debug)]
 pub struct IncidentTracker {
-    key: HashKey,
+    pub(super) key: HashKey,
     rules: Vec<Arc<Rule>>,
     home: HomeNets,
     pub(super) open: BTreeMap<u64, Open>,
@@ -47,8 +49,10 @@ pub struct IncidentTracker {
     pub(super) now: Timestamp,
     /// When it is next to be asked whether incidents are over.
     next_due: Timestamp,
-    /// The second, and how many incidents looked back in it.
-    looks: (u64, u32),
+    /// Incidents that looked back.
+    pub(super) looks: PerSecond,
+    /// Alerts whose past was looked up.
+    pub(super) questions: PerSecond,
     background: Background,
     done: Incidents,
     events: Vec<IncidentEvent>,
@@ -69,7 +73,8 @@ impl IncidentTracker {
             began: 0,
             now: Timestamp::default(),
             next_due: Timestamp::default(),
-            looks: (0, 0),
+            looks: PerSecond::default(),
+            questions: PerSecond::default(),
             background: Background::new(),
             done: Incidents::default(),
             events: Vec::new(),
@@ -130,13 +135,20 @@ impl IncidentTracker {
         if rule.kind == RuleKind::Mark {
             return None;
         }
-        let opens = alert.severity <= 2 || alert.severity == 3 && rule.kind == RuleKind::Threshold;
+        let opens = alert.severity <= 2 || rule.kind == RuleKind::Threshold;
         let rule = Arc::clone(rule);
         let number = match self.find(alert, hit, &rule, opens) {
             Some(number) => {
-                let severity = self.open.get(&number)?.severity;
-                self.open.get_mut(&number)?.add_alert(alert, hit, self.key);
-                self.tell_growth(number, alert.severity < severity);
+                let open = self.open.get_mut(&number)?;
+                let is_graver = opens && alert.severity < open.severity;
+                if is_graver {
+                    open.severity = alert.severity;
+                }
+                if opens {
+                    open.add_rule(&rule);
+                }
+                open.add_alert(alert, hit, self.key);
+                self.tell_growth(number, is_graver);
                 number
             }
             None if opens => self.begin(alert, hit, rule),
@@ -253,7 +265,7 @@ impl IncidentTracker {
         let is_scan = rule.category == Category::NetworkScan;
         let mut open = Open::new(id, rule, group, alert);
         open.add_alert(alert, hit, self.key);
-        if alert.count.is_some() && self.may_look() {
+        if alert.count.is_some() && self.looks.take(self.now, LOOKS_PER_SECOND) {
             self.look_back(&mut open, alert);
         }
         open.is_announced =
@@ -267,16 +279,6 @@ impl IncidentTracker {
             Some((group, members)) => self.merge(group, &members).unwrap_or(number),
             None => number,
         }
-    }
-
-    /// Whether one more incident may look back in this second.
-    fn may_look(&mut self) -> bool {
-        let second = self.now.as_nanos() / NANOS_PER_SEC;
-        if second != self.looks.0 {
-            self.looks = (second, 0);
-        }
-        self.looks.1 += 1;
-        self.looks.1 <= LOOKS_PER_SECOND
     }
 
     /// Takes the handshakes that came before the alert.
@@ -333,9 +335,12 @@ impl IncidentTracker {
             kept.absorb(open, self.key);
         }
         let kept = self.open.get_mut(first)?;
+        let known: Vec<IpAddr> = kept.hosts().to_vec();
         self.index.remove(kept.group);
         kept.group = group;
         self.index.insert(group, *first);
+        self.look_back_at_neighbours(*first, &known);
+        let kept = self.open.get_mut(first)?;
         let status = match kept.is_announced {
             true => IncidentStatus::Update,
             false => IncidentStatus::Start,

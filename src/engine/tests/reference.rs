@@ -1,6 +1,7 @@
 //! The loop of a shard written once more, slowly: every event looks the store up and writes it, and
 //! nothing is cached.
 
+use super::super::base_rates::BaseRates;
 use super::super::batch::Event;
 use super::super::shard::PacketKey;
 use super::super::shard::ShardWork;
@@ -20,6 +21,7 @@ pub struct Reference<S> {
     events: u64,
     /// As of the first alert since the last sweep.
     false_positive_chance: Option<f64>,
+    base_rates: BaseRates,
     pub answers: Vec<Answered>,
     pub alerts: Vec<Alerted>,
     pub entered: [u64; State::LIMIT],
@@ -33,6 +35,7 @@ impl<S: Store<Key: PacketKey>> Reference<S> {
             epoch,
             events: 0,
             false_positive_chance: None,
+            base_rates: BaseRates::default(),
             answers: vec![],
             alerts: vec![],
             entered,
@@ -76,16 +79,21 @@ impl<S: Store<Key: PacketKey>> Reference<S> {
             self.store.sweep(event.epoch, 256);
             self.false_positive_chance = None;
         }
-        let confidence = match found.answer {
-            _ if outcome.alerts.is_empty() => 0.0,
-            Lookup::Absent => 1.0,
-            Lookup::Known(_) => {
+        if found.answer == Lookup::Absent {
+            self.base_rates.absent(event.flags);
+        }
+        let chance = match found.answer {
+            Lookup::Known(_) if !outcome.alerts.is_empty() => {
                 let chance = || self.store.stats().false_positive_chance;
-                1.0 - *self.false_positive_chance.get_or_insert_with(chance)
+                *self.false_positive_chance.get_or_insert_with(chance)
             }
-            Lookup::DontKnow => 0.0,
+            _ => 0.0,
         };
         for rule in outcome.alerts.intersection(work.rules.shown).iter() {
+            let confidence = match found.answer {
+                Lookup::DontKnow => 0.0,
+                _ => self.base_rates.confidence(rule, event.flags, chance),
+            };
             self.alerts.push((event.index, rule, found.answer, state, confidence.to_bits()));
         }
         self.answers.push((found.answer, outcome, (before, self.store.epoch(event.epoch))));

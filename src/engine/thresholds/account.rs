@@ -58,6 +58,8 @@ pub(super) struct Account {
     pub is_down: bool,
     pub case: CaseId,
     pub empty_case: CaseId,
+    /// The last quarter in which it was attacked, or down.
+    pub attacked: u64,
 }
 
 /// The rules that go by accounts.
@@ -202,6 +204,7 @@ impl Account {
         if !is_enough {
             return;
         }
+        self.attacked = self.quarter;
         let decided = u64::from(all.failed + all.completed).max(1);
         let answered = u64::from(all.answered) * 1000 / decided;
         let halved =
@@ -232,6 +235,8 @@ impl Account {
         let unset = 128u32.saturating_sub(set).max(1);
         let sources = 128.0 * (128.0 / f64::from(unset)).ln();
         sources < FEW_SOURCES
-            || self.was_used && set < 120 && f64::from(all.failed) >= 3.0 * sources
+            || (self.was_used || all.completed >= KNOWN_ATTEMPTS)
+                && set < 120
+                && f64::from(all.failed) >= 3.0 * sources
     }
 }

@@ -8,7 +8,7 @@
 use std::net::IpAddr;
 
 use super::hit::{Evidence, HitStage, ThresholdHit};
-use super::tuples::TupleHasher;
+use super::tuples::{TupleHasher, prefix};
 use crate::flow::Packet;
 use crate::time::{NANOS_PER_SEC, Timestamp};
 
@@ -20,6 +20,10 @@ const UPDATE_NANOS: u64 = 600 * NANOS_PER_SEC;
 const REGISTERS: usize = 512;
 /// Words of a set of ports.
 const PORT_WORDS: usize = 1024;
+/// Events of a case that have to be looked at before they tell of its sources.
+const TELLING_EVENTS: u64 = 32;
+/// Fewer sources than this are never called spoofed.
+const SPOOFED_SOURCES_MIN: u64 = 50;
 /// The shortest time without an event after which a case is over.
 const IDLE_NANOS: u64 = 10 * NANOS_PER_SEC;
 
@@ -41,6 +45,8 @@ struct Case {
     /// Events before and since it was opened, and those that were looked at.
     total: u64,
     seen: u64,
+    /// A part of an event, in parts of 1000.
+    permille: u64,
     reported_total: u64,
     reported_nanos: u64,
     second: u64,
@@ -49,8 +55,13 @@ struct Case {
     sources: HyperLogLog,
     targets: HyperLogLog,
     ports: [u64; PORT_WORDS],
-    top: [Option<(IpAddr, u64)>; 4],
+    top: Heavy,
+    /// Of sources.
+    prefixes: Heavy,
 }
+
+/// The most frequent addresses, each with a count that is never too high.
+type Heavy = [Option<(IpAddr, u64)>; 4];
 
 /// The open cases.
 #[derive(Debug)]
@@ -106,17 +117,26 @@ impl Cases {
         if case.id == CaseId::NONE {
             case.id = CaseId(1 << 8 | slot as u32);
         }
-        hit.evidence = Evidence { case: number, first: hit.time, last: hit.time, ..hit.evidence };
+        hit.evidence = Evidence {
+            case: number,
+            first: hit.packet.time,
+            last: hit.packet.time,
+            ..hit.evidence
+        };
         *case = Case {
             hit,
             total,
             idle_nanos: window_nanos.max(IDLE_NANOS),
             ..Case::new(case.id, hit)
         };
+        case.second = now / NANOS_PER_SEC;
+        case.in_second = 1;
         for packet in before {
             case.note(&hasher, packet);
+            case.in_second += u64::from(packet.time.as_nanos() / NANOS_PER_SEC == case.second);
             case.hit.evidence.first = case.hit.evidence.first.min(packet.time);
         }
+        case.peak = case.in_second;
         let packet = case.hit.packet;
         case.note(&hasher, &packet);
         case.report(HitStage::Start, now, fired);
@@ -136,7 +156,8 @@ impl Cases {
         let Some(case) = self.find_mut(id) else { return };
         case.note(&hasher, packet);
         case.total += amount;
-        case.hit.evidence.last = Timestamp::from_nanos(at_nanos).max(case.hit.evidence.last);
+        // What is decided by what follows is counted later than it came.
+        case.hit.evidence.last = packet.time.max(case.hit.evidence.last);
         let second = at_nanos / NANOS_PER_SEC;
         if second != case.second {
             (case.second, case.in_second) = (second, 0);
@@ -146,6 +167,21 @@ impl Cases {
         if case.total >= 2 * case.reported_total {
             case.report(HitStage::Update, at_nanos, fired);
         }
+    }
+
+    /// Counts one more attempt, of which the share that fails is an event.
+    pub fn add_attempt(
+        &mut self,
+        id: CaseId,
+        packet: &Packet,
+        at_nanos: u64,
+        fired: &mut impl FnMut(ThresholdHit),
+    ) {
+        let Some(case) = self.find_mut(id) else { return };
+        case.permille += u64::from(case.hit.evidence.failed_permille);
+        let events = case.permille / 1000;
+        case.permille %= 1000;
+        self.add(id, packet, events, at_nanos, fired);
     }
 
     /// Sets the share of events that failed, in parts of 1000.
@@ -247,6 +283,7 @@ impl Case {
             idle_nanos: 0,
             total: 0,
             seen: 0,
+            permille: 0,
             reported_total: 0,
             reported_nanos: 0,
             second: 0,
@@ -256,6 +293,7 @@ impl Case {
             targets: HyperLogLog::EMPTY,
             ports: [0; PORT_WORDS],
             top: [None; 4],
+            prefixes: [None; 4],
         }
     }
 
@@ -268,21 +306,8 @@ impl Case {
         if let Some(word) = self.ports.get_mut(port / 64) {
             *word |= 1 << (port % 64);
         }
-        self.note_top(packet.src);
-    }
-
-    fn note_top(&mut self, source: IpAddr) {
-        let known = self.top.iter_mut().flatten().find(|(known, _)| *known == source);
-        if let Some((_, count)) = known {
-            *count += 1;
-        } else if let Some(free) = self.top.iter_mut().find(|place| place.is_none()) {
-            *free = Some((source, 1));
-        } else {
-            for place in &mut self.top {
-                *place = place.and_then(|(source, count)| Some((source, count.checked_sub(1)?)));
-                *place = place.filter(|(_, count)| *count > 0);
-            }
-        }
+        note_heavy(&mut self.top, packet.src);
+        note_heavy(&mut self.prefixes, prefix(packet.src, [24, 48]));
     }
 
     fn report(&mut self, stage: HitStage, at_nanos: u64, fired: &mut impl FnMut(ThresholdHit)) {
@@ -291,12 +316,17 @@ impl Case {
         top.sort_unstable_by_key(|place| {
             std::cmp::Reverse(place.map(|(source, count)| (count, source)))
         });
+        let is_main = |&(_, count): &(IpAddr, u64)| 5 * count >= 4 * self.seen;
+        let is_telling = self.seen >= TELLING_EVENTS.min(self.total);
+        let main = top[0].filter(is_main).filter(|_| is_telling);
         let mut lowest_ports = [0; 8];
         lowest_ports.iter_mut().zip(self.ports()).for_each(|(place, port)| *place = port);
         self.hit.evidence = Evidence {
             total: self.total,
             peak_per_second: self.peak.max(1),
             sources: self.source_estimate(),
+            main_source: main.map(|(source, _)| source),
+            is_spoofed: self.is_spoofed(),
             targets: self.targets.estimate(),
             ports: self.ports.iter().map(|word| word.count_ones()).sum(),
             lowest_ports,
@@ -311,7 +341,8 @@ impl Case {
     /// own, in proportion.
     fn source_estimate(&self) -> u64 {
         let known = self.sources.estimate();
-        if self.seen < self.total && 2 * known > self.seen {
+        let is_telling = self.seen >= TELLING_EVENTS;
+        if is_telling && self.seen < self.total && 2 * known > self.seen {
             return (known as u128 * u128::from(self.total) / u128::from(self.seen.max(1))) as u64;
         }
         known
@@ -323,6 +354,30 @@ impl Case {
         used.flat_map(|(n, word)| {
             (0..64).filter(move |bit| word >> bit & 1 == 1).map(move |bit| 64 * n + bit)
         })
+    }
+
+    fn is_spoofed(&self) -> bool {
+        let known = self.sources.estimate();
+        let heaviest = self.prefixes.iter().flatten().map(|(_, count)| *count).max();
+        !self.hit.evidence.has_real_sources
+            && known >= SPOOFED_SOURCES_MIN
+            && self.seen < 3 * known
+            && heaviest.unwrap_or(0) < self.seen / 4
+    }
+}
+
+/// Counts one of these.
+fn note_heavy(heavy: &mut Heavy, item: IpAddr) {
+    let known = heavy.iter_mut().flatten().find(|(known, _)| *known == item);
+    if let Some((_, count)) = known {
+        *count += 1;
+    } else if let Some(free) = heavy.iter_mut().find(|place| place.is_none()) {
+        *free = Some((item, 1));
+    } else {
+        for place in heavy {
+            *place = place.and_then(|(item, count)| Some((item, count.checked_sub(1)?)));
+            *place = place.filter(|(_, count)| *count > 0);
+        }
     }
 }
 
@@ -397,7 +452,7 @@ mod tests {
         let mut random = Random::new(1);
         for n in 0..10_000u32 {
             let other = IpAddr::from((random.next_u64() as u32).to_be_bytes());
-            case.note_top(if n % 4 == 0 { [10, 0, 0, 1].into() } else { other });
+            note_heavy(&mut case.top, if n % 4 == 0 { [10, 0, 0, 1].into() } else { other });
         }
         assert!(
             case.top.iter().flatten().any(|(source, _)| *source == IpAddr::from([10, 0, 0, 1]))

@@ -116,7 +116,8 @@ impl Reported {
             packet: *packet,
             count: 1 + suppressed,
             suppressed,
-            evidence: Evidence::default(),
+            // What was left out was about others.
+            evidence: Evidence { total: 1, ..Evidence::default() },
         }
     }
 }

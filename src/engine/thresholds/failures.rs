@@ -1,21 +1,20 @@
-//! The latest first packets that failed: when a count is reached, they tell which ports and hosts
-//! were tried before.
+//! The latest packets of a kind that is counted, such as first packets that failed: when a count is reached,
+//! they tell who sent them, and which ports and hosts were tried before.
 
 use crate::flow::Packet;
 
-/// How many are kept.
-const KEPT: usize = 2048;
-
-/// A ring of the latest failed first packets.
+/// A ring of the latest packets of a kind.
 #[derive(Debug)]
-pub(super) struct RecentFailures {
+pub(super) struct RecentPackets {
     packets: Vec<Packet>,
     next: usize,
+    kept: usize,
 }
 
-impl RecentFailures {
-    pub fn new() -> Self {
-        RecentFailures { packets: Vec::with_capacity(KEPT), next: 0 }
+impl RecentPackets {
+    /// Room for this many.
+    pub fn new(kept: usize) -> Self {
+        RecentPackets { packets: Vec::with_capacity(kept), next: 0, kept: kept.max(1) }
     }
 
     /// Adds one; the oldest is forgotten.
@@ -25,7 +24,7 @@ impl RecentFailures {
             Some(place) => *place = *packet,
             None => self.packets.push(*packet), // within the capacity
         }
-        self.next = (self.next + 1) % KEPT;
+        self.next = (self.next + 1) % self.kept;
     }
 
     /// Those that are not older than `since_nanos`.
@@ -34,6 +33,6 @@ impl RecentFailures {
     }
 
     pub fn memory_bytes(&self) -> usize {
-        KEPT * size_of::<Packet>()
+        self.kept * size_of::<Packet>()
     }
 }

@@ -75,6 +75,12 @@ pub struct Evidence {
     pub lowest_ports: [u16; 8],
     /// Sources with the most events, and how many at least; `None` fills the rest.
     pub top_sources: [Option<(IpAddr, u64)>; 4],
+    /// The source of at least four in five events, as far as they were looked at.
+    pub main_source: Option<IpAddr>,
+    /// Whether sources look forged: many, with about one event each, and not of one prefix.
+    pub is_spoofed: bool,
+    /// Whether the sources are known to be real, because they were heard from or answer themselves.
+    pub has_real_sources: bool,
     /// The port of the victim, if the rule counts by port.
     pub port: Option<u16>,
     /// How long the prefix is that `destination` begins; `None` if it is a host.

@@ -1,13 +1,13 @@
 //! One threshold rule: its counts by key, and the case that is opened when one is reached.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
 
 use super::cases::Cases;
 use super::distinct::{Bitmap, Sampling};
-use super::failures::RecentFailures;
+use super::failures::RecentPackets;
 use super::hit::{Evidence, HitStage, ThresholdHit};
 use super::slice_counters::{Events, Spread, Trigger};
-use super::tuples::TupleHasher;
+use super::tuples::{TupleHasher, prefix};
 use super::window_counts::{Counting, KeyTable, Reached};
 use crate::flow::Packet;
 use crate::machine::{Counted, RuleId, ThresholdKey, ThresholdRule};
@@ -112,7 +112,7 @@ impl RuleCounter {
         counting: &Counting,
         event: &Event<'_>,
         cases: &mut Cases,
-        failures: &RecentFailures,
+        recent: &RecentPackets,
         fired: &mut impl FnMut(ThresholdHit),
     ) {
         let Event { packet, amount, at_nanos, .. } = *event;
@@ -128,9 +128,9 @@ impl RuleCounter {
         }
         let Some(reached) = counting.reached else { return };
         let window = self.rule.window_nanos;
-        let before = failures
+        let before = recent
             .since(at_nanos.saturating_sub(window))
-            .filter(|before| self.is_of_failures() && self.key(before) == key && *before != packet);
+            .filter(|before| self.is_of_recent() && self.key(before) == key && *before != packet);
         let hit = self.hit(reached, event);
         let case = cases.open(hit, reached.count, window, before, fired);
         match &mut self.keys {
@@ -140,17 +140,10 @@ impl RuleCounter {
         }
     }
 
-    /// Whether it counts first packets that failed.
-    fn is_of_failures(&self) -> bool {
-        !matches!(
-            self.rule.counted,
-            Counted::Resets
-                | Counted::Fins
-                | Counted::Connections
-                | Counted::RepeatedSyns
-                | Counted::OddFlags
-                | Counted::OddFlagTargets
-        )
+    /// Whether the packets that it counts are kept for a while.
+    fn is_of_recent(&self) -> bool {
+        let counted = self.rule.counted;
+        !matches!(counted, Counted::Connections | Counted::RepeatedSyns | Counted::OddFlagTargets)
     }
 
     /// The count that a weight stands for.
@@ -238,7 +231,18 @@ impl RuleCounter {
             packet: *packet,
             count: reached.count,
             suppressed: reached.suppressed,
-            evidence: Evidence { port, prefix_bits, ..Evidence::default() },
+            evidence: Evidence {
+                port,
+                prefix_bits,
+                // Nobody completes a handshake, or answers, in the name of somebody else's machine.
+                has_real_sources: matches!(
+                    self.rule.counted,
+                    Counted::UnsolicitedSynAcks
+                        | Counted::UnsolicitedSynAckHosts
+                        | Counted::Connections
+                ),
+                ..Evidence::default()
+            },
         }
     }
 
@@ -315,19 +319,4 @@ impl RuleCounter {
 #[inline]
 fn network(address: IpAddr) -> IpAddr {
     prefix(address, [32, 64])
-}
-
-/// The first address of the prefix with this number of bits, of IPv4 and of IPv6.
-#[inline]
-fn prefix(address: IpAddr, [v4_bits, v6_bits]: [u8; 2]) -> IpAddr {
-    match address {
-        IpAddr::V4(v4) => {
-            let host_bits = 32 - u32::from(v4_bits);
-            IpAddr::V4(Ipv4Addr::from_bits(v4.to_bits() >> host_bits << host_bits))
-        }
-        IpAddr::V6(v6) => {
-            let host_bits = 128 - u32::from(v6_bits);
-            IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() >> host_bits << host_bits))
-        }
-    }
 }

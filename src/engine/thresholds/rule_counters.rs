@@ -2,7 +2,7 @@
 //! reached.
 
 use super::cases::{CaseId, Cases};
-use super::failures::RecentFailures;
+use super::failures::RecentPackets;
 use super::hit::ThresholdHit;
 use super::rule_counter::{Event, RuleCounter};
 use super::tuples::TupleHasher;
@@ -18,13 +18,21 @@ pub(super) struct RuleCounters {
     keys_per_rule: usize,
     hasher: TupleHasher,
     pub cases: Cases,
-    failures: RecentFailures,
+    /// First packets that failed.
+    failures: RecentPackets,
+    /// Packets that count by themselves, by the order of [`TALLIED`].
+    tallied: [RecentPackets; TALLIED.len()],
     /// One bit for each (source, destination port) with a failed attempt, by its hash.
     failed_sources: Box<[u64; FAILED_WORDS]>,
 }
 
 const COUNTED_KINDS: usize = Counted::OddFlagTargets as usize + 1;
 const FAILED_WORDS: usize = 128;
+/// First packets that failed that are kept, and packets of each kind of [`TALLIED`].
+const FAILURES_KEPT: usize = 2048;
+const TALLIED_KEPT: usize = 512;
+/// Kinds of events that are packets which say by themselves what they are.
+const TALLIED: [Counted; 3] = [Counted::Resets, Counted::Fins, Counted::OddFlags];
 
 impl RuleCounters {
     pub fn new_in(
@@ -38,7 +46,8 @@ impl RuleCounters {
             keys_per_rule,
             hasher,
             cases: Cases::new(hasher),
-            failures: RecentFailures::new(),
+            failures: RecentPackets::new(FAILURES_KEPT),
+            tallied: std::array::from_fn(|_| RecentPackets::new(TALLIED_KEPT)),
             failed_sources: Box::new([0; FAILED_WORDS]),
         };
         counters.set_rules(arena, rules);
@@ -77,11 +86,19 @@ impl RuleCounters {
         event: &Event<'_>,
         fired: &mut impl FnMut(ThresholdHit),
     ) -> bool {
+        let tallied = TALLIED.iter().zip(&mut self.tallied).find(|(kind, _)| **kind == counted);
+        let before = match tallied {
+            Some((_, recent)) => {
+                recent.push(event.packet);
+                recent
+            }
+            None => &self.failures,
+        };
         let Some(rules) = self.by_counted.get_mut(counted as usize) else { return false };
         for rule in rules {
             let Some((key, counting)) = rule.count(event) else { continue };
             if counting.reached.is_some() || self.cases.is_open(counting.case) {
-                rule.follow(key, &counting, event, &mut self.cases, &self.failures, fired);
+                rule.follow(key, &counting, event, &mut self.cases, before, fired);
                 return true;
             }
             if counting.is_hot {
@@ -161,7 +178,9 @@ impl RuleCounters {
 
     pub fn memory_bytes(&self) -> usize {
         let keys: usize = self.iter().map(RuleCounter::memory_bytes).sum();
-        keys + self.cases.memory_bytes() + self.failures.memory_bytes() + FAILED_WORDS * 8
+        let tallied: usize = self.tallied.iter().map(RecentPackets::memory_bytes).sum();
+        let recent = self.failures.memory_bytes() + tallied;
+        keys + self.cases.memory_bytes() + recent + FAILED_WORDS * 8
     }
 
     fn iter(&self) -> impl Iterator<Item = &RuleCounter> {

@@ -124,8 +124,10 @@ impl Services {
         let half = &mut account.halves[account.half as usize % SLICES];
         half.syns += 1;
         let watch = half.watched < WATCHED_PER_SLICE;
-        if account.case != CaseId::NONE {
-            rules.cases.add(account.case, packet, 1, at_nanos, fired);
+        // An attack ends, and the service is used on.
+        let since_attack = account.quarter.saturating_sub(account.attacked);
+        if account.case != CaseId::NONE && since_attack < SLICES as u64 / 2 {
+            rules.cases.add_attempt(account.case, packet, at_nanos, fired);
         }
         (ServiceAt(at as u32), watch)
     }
@@ -176,15 +178,11 @@ impl Services {
         let connections = completed.max(decided);
         let count = connections * u64::from(all.empty) / decided.max(1);
         let permille = (u64::from(all.empty) * 1000 / decided.max(1)) as u16;
+        let (syns, watched) = (u64::from(all.syns), u64::from(all.watched.max(1)));
+        let stands_for = ((syns + watched / 2) / watched).max(1);
         let cases = &mut rules.cases;
         if cases.is_open(account.empty_case) {
-            cases.add(
-                account.empty_case,
-                packet,
-                (connections / decided.max(1)).max(1),
-                at_nanos,
-                fired,
-            );
+            cases.add(account.empty_case, packet, stands_for, at_nanos, fired);
             cases.grade(
                 account.empty_case,
                 (count, rule.severity_of(count, false)),
@@ -193,8 +191,10 @@ impl Services {
             );
         } else if count >= rule.count.into() && permille >= rule.conditions.share_permille {
             let judged = Judged { count, permille, packet, at_nanos };
-            let hit = judged.hit(&rule, rule.severity_of(count, false));
-            account.empty_case = cases.open(hit, count, rule.window_nanos, [].iter(), fired);
+            let mut hit = judged.hit(&rule, rule.severity_of(count, false));
+            hit.evidence.has_real_sources = true;
+            let total = u64::from(all.empty) * stands_for;
+            account.empty_case = cases.open(hit, total, rule.window_nanos, [].iter(), fired);
         }
     }
 

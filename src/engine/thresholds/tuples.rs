@@ -14,7 +14,7 @@
 //! next answer clears it. A false "seen" (3 to 7 %, the older or both generations full) leaves a
 //! probe uncounted.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::flow::Packet;
 use crate::seed::Seed;
@@ -97,6 +97,21 @@ impl TupleHasher {
 #[inline(always)]
 fn endpoint_v4(address: Ipv4Addr, port: u16) -> u64 {
     u64::from(address.to_bits()) << 16 | u64::from(port)
+}
+
+/// The first address of the prefix with this number of bits, of IPv4 and of IPv6.
+#[inline]
+pub(super) fn prefix(address: IpAddr, [v4_bits, v6_bits]: [u8; 2]) -> IpAddr {
+    match address {
+        IpAddr::V4(v4) => {
+            let host_bits = 32 - u32::from(v4_bits);
+            IpAddr::V4(Ipv4Addr::from_bits(v4.to_bits() >> host_bits << host_bits))
+        }
+        IpAddr::V6(v6) => {
+            let host_bits = 128 - u32::from(v6_bits);
+            IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() >> host_bits << host_bits))
+        }
+    }
 }
 
 /// Both halves of the 128-bit product, folded together.

@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use toml::Spanned;
 
 use super::error::{RulesError, SourceText};
-use super::source::{DecidedTable, LimitsTable, Parsed, RuleTable};
+use super::source::{ConfirmTable, DecidedTable, LimitsTable, Names, Parsed, RuleTable};
 use super::states::{Positions, States};
 use super::thresholds;
-use super::values::{FlagCondition, VERDICTS, duration, flags, named, number};
+use super::values::{EVIDENCE, FlagCondition, VERDICTS, duration, flags, named, number};
 use crate::machine::alert_settings::{AlertSettings, NetworkError};
+use crate::machine::confirmation::{Confirmation, EvidenceSet};
 use crate::machine::rule::{DecidedRule, Preset, Rule, RuleKind, RuleList, ThresholdRule};
 use crate::machine::table::{RuleId, RuleSet};
 
@@ -111,8 +112,30 @@ fn rule(
         kind: *table.kind.get_ref(),
         on: table.on.clone().unwrap_or(Preset::ALL.to_vec()),
         cooldown_nanos,
+        confirm: table.confirm.as_ref().map(|table| confirmation(text, table)).transpose()?,
         counterparts: table.like.clone(),
     })
+}
+
+fn confirmation(
+    text: &SourceText,
+    table: &Spanned<ConfirmTable>,
+) -> Result<Confirmation, RulesError> {
+    let ConfirmTable { within, by, refuted_by } = table.get_ref();
+    let evidence = |names: &Names| -> Result<EvidenceSet, RulesError> {
+        let read = |name: &Spanned<String>| {
+            let found = named(&EVIDENCE, name.get_ref(), "word for what confirms an alert,");
+            found.map_err(|what| text.wrong_at(name, what))
+        };
+        names.iter().map(read).collect()
+    };
+    let none = EvidenceSet::default();
+    let refuted_by = refuted_by.as_ref().map_or(Ok(none), evidence)?;
+    if refuted_by.looks_back() {
+        let what = "`refuted_by` is about what follows; what comes before confirms, or is missing";
+        return Err(text.wrong_at(table, what));
+    }
+    Ok(Confirmation { within_nanos: duration(text, within)?, by: evidence(by)?, refuted_by })
 }
 
 fn decided_rule(

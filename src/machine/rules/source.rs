@@ -242,6 +242,7 @@ pub(super) struct RuleTable {
     pub when: Option<Spanned<WhenTable>>,
     pub threshold: Option<Spanned<ThresholdTables>>,
     pub decided: Option<Spanned<DecidedTable>>,
+    pub confirm: Option<Spanned<ConfirmTable>>,
     #[serde(default)]
     pub like: Counterparts,
 }
@@ -262,6 +263,15 @@ pub(super) struct WhenTable {
 pub(super) struct DecidedTable {
     pub by: Spanned<String>,
     pub per_hour: Spanned<i64>,
+}
+
+/// `confirm = { … }` of a rule
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ConfirmTable {
+    pub within: Spanned<String>,
+    pub by: Names,
+    pub refuted_by: Option<Names>,
 }
 
 /// `threshold = { … }` of a rule, or a list of such

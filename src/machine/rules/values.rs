@@ -4,6 +4,7 @@ use toml::Spanned;
 
 use super::error::{RulesError, SourceText, alternatives};
 use crate::flow::{FlowKeyKind, TcpFlags};
+use crate::machine::confirmation::Evidence;
 use crate::machine::rule::{Counted, ThresholdKey, Verdict};
 use crate::machine::table::Input;
 use crate::time::NANOS_PER_SEC;
@@ -136,6 +137,16 @@ pub(super) const VERDICTS: [(Verdict, &str); 3] = [
     (Verdict::RefusedAck, "refused_ack"),
     (Verdict::UnsolicitedSynAck, "unsolicited_synack"),
     (Verdict::StrayReset, "stray_reset"),
+];
+
+/// What confirms or refutes an alert, and its names.
+pub(super) const EVIDENCE: [(Evidence, &str); 6] = [
+    (Evidence::SynAck, "synack"),
+    (Evidence::Reset, "reset"),
+    (Evidence::Segment, "segment"),
+    (Evidence::OwnSynBefore, "own_syn_before"),
+    (Evidence::SynBefore, "syn_before"),
+    (Evidence::SynsBefore, "syns_before"),
 ];
 
 /// What thresholds count per, and its names.

@@ -35,17 +35,20 @@ const FLAG_NAMES: [(TcpFlags, &str); 8] = [
 pub(super) fn append(names: &Names, alert: &Alert, rule: &Rule, out: &mut Vec<u8>) {
     text(out, "{\"timestamp\":\"");
     append_time(out, alert.time);
-    text(out, "\",\"flow_id\":");
-    number(out, (alert.flow.0 & FLOW_ID_MASK) as u64);
+    text(out, "\"");
+    if alert.names_source {
+        text(out, ",\"flow_id\":");
+        number(out, (alert.flow.0 & FLOW_ID_MASK) as u64);
+    }
     text(out, ",\"event_type\":\"alert\"");
-    append_packet(out, &alert.packet);
+    append_packet(out, &alert.packet, alert.names_source);
     append_signature(out, rule, alert.severity);
     append_flags(out, alert.packet.flags);
     append_evidence(out, names, alert, rule);
     text(out, "}\n");
 }
 
-fn append_packet(out: &mut Vec<u8>, packet: &Packet) {
+fn append_packet(out: &mut Vec<u8>, packet: &Packet, names_source: bool) {
     let mut before = ",\"vlan\":[";
     for id in packet.vlan.into_iter().filter(|&id| id != 0) {
         text(out, before);
@@ -55,16 +58,18 @@ fn append_packet(out: &mut Vec<u8>, packet: &Packet) {
     if before == "," {
         text(out, "]");
     }
-    text(out, ",\"src_ip\":\"");
-    append_address(out, packet.src);
-    text(out, "\",\"src_port\":");
-    number(out, u64::from(packet.src_port));
+    if names_source {
+        text(out, ",\"src_ip\":\"");
+        append_address(out, packet.src);
+        text(out, "\",\"src_port\":");
+        number(out, u64::from(packet.src_port));
+    }
     text(out, ",\"dest_ip\":\"");
     append_address(out, packet.dst);
     text(out, "\",\"dest_port\":");
     number(out, u64::from(packet.dst_port));
     text(out, ",\"proto\":\"TCP\"");
-    if let Some(id) = community_id(packet) {
+    if let Some(id) = names_source.then(|| community_id(packet)).flatten() {
         text(out, ",\"community_id\":\"");
         text(out, &id);
         text(out, "\"");
@@ -117,6 +122,9 @@ fn append_evidence(out: &mut Vec<u8>, names: &Names, alert: &Alert, rule: &Rule)
         true => text(out, "1.0"),
         // Writing a number to memory cannot fail.
         false => drop(serde_json::to_writer(&mut *out, &alert.confidence)),
+    }
+    if let Some(is_confirmed) = alert.confirmed {
+        text(out, if is_confirmed { ",\"confirmed\":true" } else { ",\"confirmed\":false" });
     }
     if let Some(count) = alert.count {
         text(out, ",\"count\":");
@@ -261,6 +269,7 @@ mod tests {
             rule: rules.list.find("flow_fin").unwrap().id,
             severity: 3,
             subject: Subject::Flow,
+            names_source: true,
             incident: None,
             time: packet.time,
             packet,
@@ -268,6 +277,7 @@ mod tests {
             answer: Some(Lookup::Absent),
             state: State::new(3),
             confidence: 0.5,
+            confirmed: None,
             count: None,
             suppressed: 0,
         }

@@ -10,6 +10,8 @@ use crate::engine::{Incident, IncidentEvent};
 use crate::machine::{Category, GENERATOR_ID, Network, Rule};
 use crate::time::Timestamp;
 
+/// The rule whose sender is the victim.
+const BACKSCATTER: &str = "backscatter";
 /// Ports that a line lists.
 const PORTS_MAX: usize = 1024;
 
@@ -122,7 +124,7 @@ pub fn network_text(network: &Network) -> String {
 /// Techniques of MITRE ATT&CK by the name of a rule.
 pub fn technique(rule: &Rule) -> Option<&'static str> {
     match rule.name.as_str() {
-        "synack_flood" | "backscatter" => Some("T1498.002"),
+        "synack_flood" | BACKSCATTER => Some("T1498.002"),
         "login_guessing" => Some("T1110"),
         _ => match rule.category {
             Category::NetworkScan | Category::AttemptedRecon => Some("T1046"),
@@ -138,6 +140,9 @@ pub fn append(event: &IncidentEvent, out: &mut Vec<u8>) {
     let rule = &incident.rule;
     // Sources that may be forged, or that are many, are nobody's address.
     let (source, target) = (incident.attacker(), incident.victim());
+    // Who sends it answers to what others have sent in the name of its receivers.
+    let is_answer = rule.name == BACKSCATTER;
+    let (culprit, harmed) = if is_answer { (None, source) } else { (source, target) };
     let port = match incident.ports[..] {
         [port] => Some(port),
         _ => None,
@@ -157,8 +162,8 @@ pub fn append(event: &IncidentEvent, out: &mut Vec<u8>) {
             signature: format!("{}: incident {}", rule.name, event.status.name()),
             category: rule.category.description(),
             severity: incident.severity,
-            source: source.map(|ip| End { ip: ip.to_string(), port: None }),
-            target: target.map(|ip| End { ip: ip.to_string(), port }),
+            source: culprit.map(|ip| End { ip: ip.to_string(), port: None }),
+            target: harmed.map(|ip| End { ip: ip.to_string(), port: port.filter(|_| !is_answer) }),
             metadata: technique(rule).map(|id| json!({ "mitre_technique_id": [id] })),
         },
         acsm: OwnFields {

@@ -29,7 +29,10 @@ impl fmt::Display for AlertText<'_> {
         let src = SocketAddr::new(packet.src, packet.src_port);
         let dst = SocketAddr::new(packet.dst, packet.dst_port);
         write!(f, "{} {style}[{}] {}{style:#} ", alert.time, alert.severity, rule.name)?;
-        write!(f, "{src} → {dst} {}: {}", packet.flags, rule.message)?;
+        if alert.names_source {
+            write!(f, "{src} ")?;
+        }
+        write!(f, "→ {dst} {}: {}", packet.flags, rule.message)?;
         if let Some(count) = alert.count {
             write!(f, ", {} counted", grouped(count))?;
         }
@@ -39,8 +42,8 @@ impl fmt::Display for AlertText<'_> {
         match alert.answer {
             Some(Lookup::DontKnow) => write!(f, " {FAINT}(state unknown){FAINT:#}"),
             Some(answer) => {
-                let (was, percent) = (names.lookup(answer), 100.0 * alert.confidence);
-                write!(f, " {FAINT}(was {was}, {percent:.1} % sure){FAINT:#}")
+                let doubt = if alert.confirmed == Some(false) { ", not confirmed" } else { "" };
+                write!(f, " {FAINT}(was {}{doubt}){FAINT:#}", names.lookup(answer))
             }
             None => Ok(()),
         }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use crate::engine::{Incident, Incidents};
-use crate::machine::{HomeNets, Network};
+use crate::machine::{HomeNets, Network, RuleKind};
 use crate::report::alert::{network_text, severity_style, technique};
 use crate::report::format::{FAINT, HEADING, grouped};
 use crate::time::{NANOS_PER_SEC, Timestamp};
@@ -143,12 +143,28 @@ fn to_text(incident: &Incident, home: &HomeNets) -> String {
     format!("{hosts}{ports}{}", if inside { " (inside)" } else { "" })
 }
 
-fn what_text(incident: &Incident) -> String {
-    let count = grouped(incident.count);
-    let mut what = format!("{count} {}", if incident.are_syns { "SYNs" } else { "packets" });
-    if incident.peak_rate > 0 {
-        let _ = write!(what, ", peak {}/s", grouped(incident.peak_rate));
+/// How many packets, and how many in the busiest second.
+fn count_text(incident: &Incident) -> String {
+    let (count, peak) = (grouped(incident.count), grouped(incident.peak_rate));
+    let what = if incident.are_syns { "SYNs" } else { "packets" };
+    match incident.peak_rate {
+        0 => format!("{count} {what}"),
+        _ => format!("{count} {what}, peak {peak}/s"),
     }
+}
+
+fn what_text(incident: &Incident) -> String {
+    let mut what = count_text(incident);
+    what.push_str(&answers_text(incident));
+    for hint in &incident.hints {
+        let _ = write!(what, "; {hint}");
+    }
+    what
+}
+
+/// What answered an attacker; with a comma before it.
+fn answers_text(incident: &Incident) -> String {
+    let mut what = String::new();
     if incident.attacker().is_some() && incident.are_syns {
         match &incident.ports_open[..] {
             [] => what.push_str(", none answered"),
@@ -161,9 +177,6 @@ fn what_text(incident: &Incident) -> String {
                 let _ = write!(what, ", {failed:.0} % failed");
             }
         }
-    }
-    for hint in &incident.hints {
-        let _ = write!(what, "; {hint}");
     }
     what
 }
@@ -219,22 +232,31 @@ pub fn panel(
     }
     let bars = sparkline(&incident.timeline);
     let (first, last) = (incident.first_seen, incident.last_seen);
-    writeln!(out, "rate      {} {bars} {}   {}", clock(first), clock(last), what_text(incident))?;
+    let count = count_text(incident);
+    writeln!(out, "rate      {} {bars} {}   {count}", clock(first), clock(last))?;
     let late = incident.alerted.since(first) as f64 / NANOS_PER_SEC as f64;
     writeln!(
         out,
-        "events    {first} first packet, alert after {late:.1} s, {last} last packet; {} alerts",
-        grouped(incident.alerts)
+        "events    {first} first packet, alert after {late:.1} s, {last} last packet; {} alert{}",
+        grouped(incident.alerts),
+        if incident.alerts == 1 { "" } else { "s" }
     )?;
+    if incident.rule.kind == RuleKind::Threshold && incident.rules.contains(&incident.rule) {
+        writeln!(
+            out,
+            "raise     with another count, such as --set {kind}.count=N (`acsm rules show thresholds`)"
+        )?;
+    }
     writeln!(out, "silence   with --suppress FILE, which holds:\n{}", suppression(incident))
 }
 
 fn victims(incident: &Incident, home: &HomeNets) -> String {
     let listed: Vec<String> = incident.victims.iter().map(network_text).collect();
-    match incident.victims[..] {
+    let to = match incident.victims[..] {
         [_] => to_text(incident, home),
         _ => format!("{}: {}", to_text(incident, home), list(&listed)),
-    }
+    };
+    to + &answers_text(incident)
 }
 
 fn sources(incident: &Incident, home: &HomeNets) -> String {
@@ -242,8 +264,11 @@ fn sources(incident: &Incident, home: &HomeNets) -> String {
     let each = incident.count as f64 / incident.sources_estimated.max(1) as f64;
     match (incident.attacker(), incident.spoofed) {
         (Some(_), _) => from,
-        (None, true) => format!("{from} (± 13 %), {each:.1} packets each: do not block by source"),
-        (None, false) => format!("{from} (± 13 %), busiest: {}", list(&incident.top_sources)),
+        (None, true) => format!("{from} (± 7 %), {each:.1} packets each: do not block by source"),
+        (None, false) if incident.top_sources.is_empty() => {
+            format!("{from} (± 7 %), {each:.1} packets each, none much busier than the others")
+        }
+        (None, false) => format!("{from} (± 7 %), busiest: {}", list(&incident.top_sources)),
     }
 }
 
@@ -257,23 +282,18 @@ fn sparkline(timeline: &[u32]) -> String {
     timeline.iter().map(bar).collect()
 }
 
-/// An entry of a suppression file that leaves out alerts like those of the incident.
+/// Entries of a suppression file that leave out alerts like those of the incident: one for each of its rules.
 fn suppression(incident: &Incident) -> String {
     let quoted = |networks: &[Network]| {
         let texts: Vec<String> =
             networks.iter().map(|network| format!("\"{}\"", network_text(network))).collect();
         texts.join(", ")
     };
-    let rule = &incident.rule.name;
-    let mut entry = format!("[[suppress]]\nrule = \"{rule}\"\n");
-    match incident.attacker() {
-        Some(attacker) => {
-            let _ = writeln!(entry, "source = [\"{attacker}\"]");
-        }
-        None => {
-            let _ = writeln!(entry, "destination = [{}]", quoted(&incident.victims));
-        }
-    }
-    let _ = write!(entry, "reason = \"\"");
-    entry
+    let ends = match incident.attacker() {
+        Some(attacker) => format!("source = [\"{attacker}\"]"),
+        None => format!("destination = [{}]", quoted(&incident.victims)),
+    };
+    let entry = |name: &str| format!("[[suppress]]\nrule = \"{name}\"\n{ends}\nreason = \"\"");
+    let entries: Vec<String> = incident.rules.iter().map(|rule| entry(&rule.name)).collect();
+    entries.join("\n")
 }

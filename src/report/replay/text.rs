@@ -147,6 +147,22 @@ fn traffic(out: &mut impl Write, page: &Page<'_>, summary: &Summary) -> io::Resu
     writeln!(out, "\n          {fin} flows with a FIN, {rst} with a RST{hint}")
 }
 
+/// The share of wrong answers that was measured, in words where it is 0 or unknown.
+fn measured_error(Measurement { last, worst }: &Measurement) -> String {
+    let last_minute = match last {
+        last if last.asked == 0 => "no lookups to measure an error in".to_owned(),
+        last if last.high >= 1.0 => {
+            "no error measured (too few lookups in the last minute for a bound)".to_owned()
+        }
+        last if last.wrong == 0 => format!("no error measured (at most {:.1e})", last.high),
+        last => format!("error measured {:.1e} (at most {:.1e})", last.rate(), last.high),
+    };
+    match *worst > 0.0 {
+        true => format!("{last_minute}, worst minute {worst:.1e}"),
+        false => last_minute,
+    }
+}
+
 fn store(out: &mut impl Write, summary: &Summary, outcome: &RunResult) -> io::Result<()> {
     let (store, flows) = (&summary.store, &summary.flows);
     let backend = store.backend.name();
@@ -156,13 +172,8 @@ fn store(out: &mut impl Write, summary: &Summary, outcome: &RunResult) -> io::Re
     }
     let about = if flows.live_estimated { "about " } else { "" };
     write!(out, ", {about}{} flows at the end", grouped(flows.live))?;
-    if let Some(Measurement { last, worst }) = &outcome.measured {
-        let rate = last.wrong as f64 / last.asked.max(1) as f64;
-        write!(
-            out,
-            ", error measured {rate:.1e} (at most {:.1e}), worst minute {worst:.1e}",
-            last.high
-        )?;
+    if let Some(measured) = &outcome.measured {
+        write!(out, ", {}", measured_error(measured))?;
     } else if store.hashes > 0 {
         write!(out, ", error by theory {:.1e}", store.predicted_error)?;
     }

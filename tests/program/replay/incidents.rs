@@ -47,6 +47,34 @@ fn every_labelled_attack_is_one_incident() {
     }
 }
 
+/// What `every` has beside `all`, each with the rule that should notice it, and the two that none should.
+#[test]
+fn every_other_labelled_scenario_is_one_incident_of_its_rule() {
+    let folder = Folder::new();
+    let names = "unanswered_syn_flood,repeated_syn_flood,answered_syn_flood,blind_ack_flood,\
+        blind_data_flood,challenge_ack_flood,late_ack_flood,ack_flood,synack_flood,rst_flood,\
+        fin_flood,botnet_flood,subnet_syn_flood,carpet_bombing:3k,login_guessing,slow_port_scan,\
+        slow_host_sweep,connection_flood,backscatter,service_restart,busy_server";
+    let options = format!("--packets 300k --flows 20k --duration 10m --attacks {names}");
+    let (trace, truth) = folder.generate("x.pcap", &options);
+    let summary = replay("", &[&trace]);
+    let found = incidents(&summary);
+    let mut expected = 0;
+    for attack in truth["attacks"].as_array().unwrap() {
+        // The victim of what a backscatter tells of is its sender.
+        let of_attack: Vec<&Value> = found.iter().filter(|one| is_about(one, attack)).collect();
+        let kinds: Vec<&Value> = of_attack.iter().map(|incident| &incident["kind"]).collect();
+        match &attack["rule"] {
+            Value::Null => assert!(of_attack.iter().all(|one| count(one, "/severity") > 2)),
+            rule => {
+                assert_eq!(kinds, [rule], "{}: {of_attack:#?}", attack["name"]);
+                expected += 1;
+            }
+        }
+    }
+    assert_eq!(found.len(), expected, "{found:#?}");
+}
+
 #[test]
 fn a_spoofed_flood_has_its_size_and_sources_and_names_nobody() {
     let folder = Folder::new();
@@ -111,6 +139,13 @@ fn scan(scanner: Ipv4Addr, host: Ipv4Addr) -> Wire {
     })
 }
 
+/// Packets without flags to 100 ports of a host that says nothing: several rules notice it.
+fn odd_scan() -> Wire {
+    (1..=100u16).fold(Wire::new(), |wire, port| {
+        wire.between(u64::from(port) * 20, (host(7), host(9)), (40_000, port), 0)
+    })
+}
+
 fn host(last: u8) -> Ipv4Addr {
     Ipv4Addr::new(10, 1, 2, last)
 }
@@ -166,6 +201,14 @@ fn an_incident_in_full_comes_with_what_silences_it() {
     let (_, entry) = page.split_once("[[suppress]]").expect("an entry of a suppression file");
     let file = folder.write("quiet.toml", format!("[[suppress]]{entry}"));
     let silenced = replay(&format!("--suppress {}", file.display()), &[&path]);
+    assert_eq!(incidents(&silenced).len(), 0, "{:#?}", silenced["incidents"]);
+    // One entry for each of its rules.
+    let path_of_many = folder.write("odd.pcap", odd_scan().bytes());
+    let page = stdout(&acsm("replay --incident 1", &[&path_of_many]));
+    assert!(page.matches("[[suppress]]").count() > 1, "{page}");
+    let (_, entries) = page.split_once("[[suppress]]").expect("entries");
+    let file = folder.write("quiet.toml", format!("[[suppress]]{entries}"));
+    let silenced = replay(&format!("--suppress {}", file.display()), &[&path_of_many]);
     assert_eq!(incidents(&silenced).len(), 0, "{:#?}", silenced["incidents"]);
     let none = acsm("replay --incident 2", &[&path]);
     assert_eq!(none.status.code(), Some(1));

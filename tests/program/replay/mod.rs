@@ -7,6 +7,7 @@ mod contract;
 mod corpus;
 mod endings;
 mod eve;
+mod floods;
 mod hygiene;
 mod incidents;
 mod paper;

@@ -34,13 +34,24 @@ impl Wire {
 
     /// The same between any two addresses.
     pub fn between(
+        self,
+        millis: u64,
+        ends: (Ipv4Addr, Ipv4Addr),
+        ports: (u16, u16),
+        flags: u8,
+    ) -> Wire {
+        self.segment(millis, ends, ports, (flags, 0))
+    }
+
+    /// The same with so many bytes of data, at most 200, of which none is captured.
+    pub fn segment(
         mut self,
         millis: u64,
         (src, dst): (Ipv4Addr, Ipv4Addr),
         (src_port, dst_port): (u16, u16),
-        flags: u8,
+        (flags, data): (u8, u8),
     ) -> Wire {
-        let mut packet = vec![0x45, 0, 0, 40, 0, 0, 0, 0, 64, 6, 0, 0];
+        let mut packet = vec![0x45, 0, 0, 40 + data, 0, 0, 0, 0, 64, 6, 0, 0];
         packet.extend(src.octets());
         packet.extend(dst.octets());
         packet.extend(src_port.to_be_bytes());
@@ -50,7 +61,7 @@ impl Wire {
         let secs = u32::try_from(START_SECS + millis / 1000).unwrap();
         let nanos = u32::try_from(millis % 1000 * 1_000_000).unwrap();
         let bytes = u32::try_from(packet.len()).unwrap();
-        for word in [secs, nanos, bytes, bytes] {
+        for word in [secs, nanos, bytes, bytes + u32::from(data)] {
             self.0.extend(word.to_le_bytes());
         }
         self.0.extend(packet);
