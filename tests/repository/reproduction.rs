@@ -75,3 +75,20 @@ fn the_readme_counts_the_verdicts() {
     let sentence = format!("{} reproduced, {} differ, {} undecided", all[0], all[1], all[2]);
     assert!(readme.contains(&sentence) && front.contains(&sentence), "{sentence}");
 }
+
+/// In each row one cell begins with a verdict.
+#[test]
+fn expected_values_are_counted_by_verdict() {
+    let text = fs::read_to_string(folder().join("expected.md")).unwrap();
+    let verdicts = ["confirmed", "in part", "refuted", "not checked"];
+    let counts = verdicts.map(|verdict| {
+        let cell = format!("| {verdict}");
+        text.lines().filter(|line| line.starts_with('|') && line.contains(&cell)).count()
+    });
+    let all: usize = counts.iter().sum();
+    let [confirmed, part, refuted, unchecked] = counts;
+    let sentence =
+        format!("Of {all} rows, {confirmed} are confirmed, {part} in part; {refuted} are refuted");
+    assert!(text.contains(&sentence), "{sentence}");
+    assert!(text.contains(&format!("; {unchecked} are not checked.")), "{unchecked} not checked");
+}
