@@ -1,5 +1,5 @@
-//! How many alerts a second may show: a budget per rule and severity, shared among classes of sources and
-//! of destinations.
+//! How many alerts are shown per second: a budget per rule and severity, shared among classes of sources
+//! and of destinations.
 
 use std::net::IpAddr;
 

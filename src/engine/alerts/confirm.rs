@@ -264,8 +264,11 @@ mod tests {
             assert!(matches!(decision, Decision::Waits));
             let own = waiting.decide(&packet(11, false, TcpFlags::ACK));
             assert!(own.is_empty(), "the sender's packets decide nothing");
-            let stranger = Packet { dst_port: 4001, ..packet(11, true, TcpFlags::ACK) };
-            assert!(waiting.decide(&stranger).is_empty(), "nor do those of another connection");
+            let of_other_connection = Packet { dst_port: 4001, ..packet(11, true, TcpFlags::ACK) };
+            assert!(
+                waiting.decide(&of_other_connection).is_empty(),
+                "nor do those of another connection"
+            );
             let decided = waiting.decide(&packet(12, true, flags));
             assert_eq!(decided.first().map(|(_, is_refuted)| *is_refuted), refuted, "{flags}");
             assert_eq!(waiting.is_empty(), refuted.is_some());

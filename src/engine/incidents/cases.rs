@@ -30,7 +30,7 @@ pub struct Cases {
     pub top: Vec<(IpAddr, u64)>,
     /// Whether they do.
     pub is_spoofed: bool,
-    /// Of 1000 attempts, so many fail; 0 if that is not known.
+    /// The share of attempts that fail, in parts of 1000; 0 if it is not known.
     pub failed_permille: u16,
     /// From the first event to the last.
     pub span: Option<(Timestamp, Timestamp)>,

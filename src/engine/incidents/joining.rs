@@ -11,8 +11,8 @@ use crate::flow::Packet;
 use crate::machine::Rule;
 use crate::time::Timestamp;
 
-/// Alerts whose past is looked up, in one second.
-const QUESTIONS_PER_SECOND: u32 = 256;
+/// Alerts for which earlier SYNs are looked up, at most, in one second of packet time.
+const PAST_LOOKUPS_PER_SECOND: u32 = 256;
 
 impl IncidentTracker {
     /// The open incident that an alert belongs to. One that opens none may also be an answer to an attacker.
@@ -69,9 +69,10 @@ impl IncidentTracker {
         })
     }
 
-    /// Which ends of a packet's connection have sent a SYN lately. So many questions are answered in a second.
+    /// Which ends of a packet's connection have sent a SYN lately. Beyond the limit per second nothing is
+    /// known.
     pub fn past_syns(&mut self, packet: &Packet) -> PastSyns {
-        match self.questions.take(self.now, QUESTIONS_PER_SECOND) {
+        match self.past_lookups.take(self.now, PAST_LOOKUPS_PER_SECOND) {
             true => self.recent.past_syns(packet),
             false => PastSyns::default(),
         }

@@ -51,8 +51,8 @@ pub struct IncidentTracker {
     next_due: Timestamp,
     /// Incidents that looked back.
     pub(super) looks: PerSecond,
-    /// Alerts whose past was looked up.
-    pub(super) questions: PerSecond,
+    /// Alerts for which earlier SYNs were looked up.
+    pub(super) past_lookups: PerSecond,
     background: Background,
     done: Incidents,
     events: Vec<IncidentEvent>,
@@ -74,7 +74,7 @@ impl IncidentTracker {
             now: Timestamp::default(),
             next_due: Timestamp::default(),
             looks: PerSecond::default(),
-            questions: PerSecond::default(),
+            past_lookups: PerSecond::default(),
             background: Background::new(),
             done: Incidents::default(),
             events: Vec::new(),

@@ -140,9 +140,9 @@ pub fn append(event: &IncidentEvent, out: &mut Vec<u8>) {
     let rule = &incident.rule;
     // Sources that may be forged, or that are many, are nobody's address.
     let (source, target) = (incident.attacker(), incident.victim());
-    // Who sends it answers to what others have sent in the name of its receivers.
+    // The sender of backscatter is the victim: it answers packets whose source addresses were forged.
     let is_answer = rule.name == BACKSCATTER;
-    let (culprit, harmed) = if is_answer { (None, source) } else { (source, target) };
+    let (sender, victim) = if is_answer { (None, source) } else { (source, target) };
     let port = match incident.ports[..] {
         [port] => Some(port),
         _ => None,
@@ -162,8 +162,8 @@ pub fn append(event: &IncidentEvent, out: &mut Vec<u8>) {
             signature: format!("{}: incident {}", rule.name, event.status.name()),
             category: rule.category.description(),
             severity: incident.severity,
-            source: culprit.map(|ip| End { ip: ip.to_string(), port: None }),
-            target: harmed.map(|ip| End { ip: ip.to_string(), port: port.filter(|_| !is_answer) }),
+            source: sender.map(|ip| End { ip: ip.to_string(), port: None }),
+            target: victim.map(|ip| End { ip: ip.to_string(), port: port.filter(|_| !is_answer) }),
             metadata: technique(rule).map(|id| json!({ "mitre_technique_id": [id] })),
         },
         acsm: OwnFields {

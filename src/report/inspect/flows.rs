@@ -45,7 +45,7 @@ pub struct FlowFacts {
     pub kinds: Kinds,
 }
 
-/// Which kinds of packets a flow had.
+/// The kinds of packets that were seen of a flow.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Kinds(u8);
 
